@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * vib: a virtual InfiniBand fabric inside one kernel.
+ *
+ * This header is what the rooms of the module share: the objects behind the verbs (HCA, port, QP,
+ * CQ, packet) and the functions that one file calls in another. vib_fabric.h holds the other half:
+ * cables, switches and their management.
+ *
+ * A packet never exists in memory as a frame. It is a decoded header on the sender's stack (struct
+ * vib_pkt) with references to the sender's own buffers. post_send walks it through the fabric and
+ * the receiving port copies it once, into the buffer that the receiver posted. All of that happens
+ * in the context of the sender, with interrupts off and under its send queue's lock.
+ *
+ * Locks, outer to inner. All but the first are taken with interrupts off:
+ *
+ *	vib_ctl_mutex		creation and removal of HCAs and switches, control commands
+ *	qpc->sq_lock		send queue of the sender
+ *	port->mcast_lock	writers of the multicast attach table
+ *	qpc->rq_lock		receive queue of the receiver; sq_lock of a QP is never taken under it
+ *	cq->lock		completion ring
+ *	hca->ev_lock		leaf: may events still be raised?
+ *	(locks of vib_fabric.h)	leaves as far as this file is concerned
+ *
+ * Everything that a packet meets on its way (QP table, attach table, cables) is read under RCU.
+ */
+#ifndef VIB_H
+#define VIB_H
+
+#include <linux/atomic.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/irq_work.h>
+#include <linux/jump_label.h>
+#include <linux/list.h>
+#include <linux/percpu.h>
+#include <linux/refcount.h>
+#include <linux/smp.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_pack.h>
+#include <rdma/ib_verbs.h>
+
+#include "vib_fabric.h"
+
+struct dentry;
+struct platform_device;
+struct seq_file;
+
+#define VIB_LKEY		0x00564942	/* the one local key; covers all of memory */
+#define VIB_MAX_SGE		32
+#define VIB_MAX_WR		16384
+#define VIB_MAX_CQE		131071
+#define VIB_MAX_PORTS		8
+#define VIB_GRH_LEN		40
+#define VIB_QPN_MIN		0x4000
+#define VIB_QPN_MAX		0xfffff0
+#define VIB_MCAST_BITS		6		/* buckets of a port's attach table */
+#define VIB_LSO_HDR_MAX		128
+
+/* Kinds of objects that are counted, see vib_obj_add() */
+enum vib_obj {
+	VIB_OBJ_PD,
+	VIB_OBJ_CQ,
+	VIB_OBJ_QP,
+	VIB_OBJ_SRQ,
+	VIB_OBJ_AH,
+	VIB_OBJ_MR,
+	VIB_OBJ_ATTACH,
+	VIB_OBJ_NR,
+};
+
+/* Things that a correct upper layer never makes happen, see vib_oracle() */
+enum vib_oracle {
+	VIB_OR_CQ_OVERRUN,
+	VIB_OR_POST_BAD_STATE,
+	VIB_OR_LKEY_BAD,
+	VIB_OR_SGE_NOT_KERNEL,
+	VIB_OR_QKEY_VIOLATION,
+	VIB_OR_PKEY_VIOLATION,
+	VIB_OR_DETACH_NOT_ATTACHED,
+	VIB_OR_ATTACH_TWICE,
+	VIB_OR_QP_ATTACHED,		/* QP destroyed while attached to a group */
+	VIB_OR_DEALLOC_BUSY,
+	VIB_OR_SEND_WRAP,		/* send queue full of WRs that nobody signalled */
+	VIB_OR_LSO_BAD,
+	VIB_OR_UD_TOO_LONG,
+	VIB_OR_BAD_OPCODE,
+	VIB_OR_GRH_MISSING,		/* multicast without a GRH */
+	VIB_OR_RX_NO_BUFFER,
+	VIB_OR_RX_TOO_SMALL,		/* posted buffer shorter than the packet */
+	VIB_OR_NR,
+};
+
+/* Operations that "failop" can make fail */
+enum vib_failop {
+	VIB_FAIL_ALLOC_PD,
+	VIB_FAIL_CREATE_AH,
+	VIB_FAIL_CREATE_CQ,
+	VIB_FAIL_CREATE_QP,
+	VIB_FAIL_MODIFY_QP,
+	VIB_FAIL_QUERY_QP,
+	VIB_FAIL_ATTACH_MCAST,
+	VIB_FAIL_POST_SEND,
+	VIB_FAIL_POST_RECV,
+	VIB_FAIL_REQ_NOTIFY,
+	VIB_FAIL_QUERY_PORT,
+	VIB_FAIL_QUERY_PKEY,
+	VIB_FAIL_QUERY_GID,
+	VIB_FAIL_QUERY_DEVICE,
+	VIB_FAIL_PROCESS_MAD,
+	VIB_FAIL_ENABLE_DRIVER,
+	VIB_FAIL_NR,
+};
+
+enum vib_comp {
+	VIB_COMP_SOFTIRQ,	/* tasklet on the CPU of the poster */
+	VIB_COMP_HARDIRQ,	/* irq_work: hard interrupt context */
+	VIB_COMP_SPREAD,	/* tasklet on the CPU that the completion vector names */
+};
+
+enum vib_csum {
+	VIB_CSUM_TRUST,		/* leave partial sums alone, tell the receiver they are good */
+	VIB_CSUM_FULL,		/* compute at the sender, verify what the sender did not ask for */
+	VIB_CSUM_LIE,		/* like trust, but claim it of every packet */
+	VIB_CSUM_OFF,		/* the HCA offers no checksum offload */
+};
+
+/**
+ * struct vib_knobs - what module parameters and "set dev" change at run time
+ * @comp: how completion handlers are called
+ * @csum: checksum offload
+ * @tso: HCAs registered from now on offer segmentation offload
+ * @missed: req_notify_cq() reports completions that are already there
+ * @spurious: call each @spurious-th armed handler once more without a completion; 0 = never
+ * @scribble: fill the GRH room of receive buffers when no GRH came
+ * @max_sge: limit of the scatter lists that HCAs registered from now on offer
+ */
+struct vib_knobs {
+	enum vib_comp comp;
+	enum vib_csum csum;
+	bool tso;
+	bool missed;
+	unsigned int spurious;
+	bool scribble;
+	unsigned int max_sge;
+};
+
+/**
+ * struct vib_pkt - a packet on its way, on the stack of whoever sends it
+ * @src: the sending QP, NULL for packets that the fabric itself makes
+ * @hdr: first @hdr_len bytes of the payload, NULL if @hdr_len is 0
+ * @sge: the rest of the payload, beginning @sge_off bytes into the first element
+ * @sge_off: see @sge
+ * @nsge: number of elements behind @sge
+ * @hdr_len: see @hdr
+ * @len: bytes of payload in all
+ * @dqpn: destination QP number
+ * @sqpn: source QP number
+ * @qkey: Q_Key in the DETH
+ * @imm: immediate data, if @has_imm
+ * @slid: source LID
+ * @dlid: destination LID
+ * @pkey: P_Key in the BTH
+ * @pkey_index: where the sender's port holds @pkey
+ * @sl: service level
+ * @smp: management packet of QP0: travels in VL15 and through ports that are only INIT
+ * @vl15: same as @smp, the lane it travels in
+ * @has_grh: @grh is valid
+ * @has_imm: @imm is valid
+ * @solicited: the receiver's completion counts as solicited
+ * @csum_ok: the sums in the payload are right, or pass for right
+ * @mcast_loop: multicast, at this moment on its way back into the port that sent it
+ * @grh: global route header
+ */
+struct vib_pkt {
+	struct vib_qpc *src;
+	const void *hdr;
+	const struct ib_sge *sge;
+	u32 sge_off;
+	u32 nsge;
+	u32 hdr_len;
+	u32 len;
+	u32 dqpn;
+	u32 sqpn;
+	u32 qkey;
+	__be32 imm;
+	u16 slid;
+	u16 dlid;
+	u16 pkey;
+	u16 pkey_index;
+	u8 sl;
+	bool smp;
+	bool vl15;
+	bool has_grh;
+	bool has_imm;
+	bool solicited;
+	bool csum_ok;
+	bool mcast_loop;
+	struct ib_grh grh;
+};
+
+/* One completion in a CQ's ring */
+struct vib_cqe {
+	struct ib_wc wc;
+	struct vib_qpc *qpc;
+	u32 sq_pos;		/* send completions: queue position of the WR */
+	bool send;
+};
+
+enum vib_arm {
+	VIB_ARM_NONE,
+	VIB_ARM_SOLICITED,
+	VIB_ARM_NEXT,
+};
+
+/**
+ * struct vib_cq - completion queue
+ *
+ * L: @lock   I: set once
+ */
+struct vib_cq {
+	struct ib_cq ibcq;
+	struct vib_hca *hca;			/* I */
+	struct vib_cqe *ring;			/* L */
+	u32 mask;				/* I */
+	u32 size;				/* I: what the consumer may rely on */
+	u32 vector;				/* I */
+
+	spinlock_t lock ____cacheline_aligned_in_smp;
+	u32 head;				/* L: next to fill, free-running */
+	u32 tail;				/* L: next to poll, free-running */
+	enum vib_arm arm;			/* L */
+	bool overrun;				/* L */
+	u32 fires;				/* L */
+	u32 since_fire;				/* L: completions since the last call */
+	u16 mod_count;				/* L */
+	u16 mod_usec;				/* L */
+
+	struct tasklet_struct tasklet;
+	struct irq_work irq_work;
+	struct hrtimer timer;
+	call_single_data_t csd;
+	atomic_t csd_busy;
+	struct work_struct ev_work;		/* reports an overrun */
+	struct list_head entry;			/* hca->cqs, under hca->obj_lock */
+};
+
+/* One posted receive */
+struct vib_rwqe {
+	struct ib_cqe *wr_cqe;
+	u32 nsge;
+	u32 len;
+};
+
+/**
+ * struct vib_qpc - the part of a QP that packets and completions meet
+ *
+ * Lives longer than the ib_qp: packets find it under RCU.
+ *
+ * I: set once   S: sq_lock   R: rq_lock   B: written under both, read under either
+ */
+struct vib_qpc {
+	struct vib_hca *hca;			/* I */
+	struct ib_qp *ibqp;			/* I: dies before the qpc */
+	struct vib_port *port;			/* B: NULL until INIT */
+	struct vib_cq *send_cq;			/* I */
+	struct vib_cq *recv_cq;			/* I */
+	u32 qpn;				/* I */
+	enum ib_qp_type type;			/* I */
+	enum ib_qp_state state;			/* B, but SQE is entered under S alone */
+	u32 qkey;				/* B */
+	u16 pkey_index;				/* B */
+	bool sig_all;				/* I */
+	bool block_loop;			/* I: no multicast of its own comes back */
+
+	/* sender */
+	spinlock_t sq_lock ____cacheline_aligned_in_smp;
+	u32 sq_head;				/* S: WRs taken, free-running */
+	u32 sq_signaled;			/* S: WRs that were signalled, free-running */
+	u32 sq_psn;				/* S: as the ULP set it */
+	u32 sq_size;				/* I */
+	u32 sq_max_sge;				/* I */
+
+	/* receiver */
+	spinlock_t rq_lock ____cacheline_aligned_in_smp;
+	u32 rq_head;				/* R: next to post, free-running */
+	u32 rq_tail;				/* R: next to fill, free-running */
+	u32 rq_size;				/* I */
+	u32 rq_max_sge;				/* I */
+	u32 rq_mask;				/* I */
+	bool rq_broken;				/* R: on its way into ERR */
+	struct vib_rwqe *rwqe;			/* R */
+	struct ib_sge *rsge;			/* R: rq_max_sge for each of rwqe */
+
+	/* poller */
+	u32 sq_tail ____cacheline_aligned_in_smp; /* written under send_cq->lock */
+
+	refcount_t ref;
+	struct rcu_head rcu;
+	struct work_struct ev_work;		/* process context: errors, events */
+	struct list_head entry;			/* hca->qp_list, under hca->obj_lock */
+	atomic_t attached;			/* multicast groups */
+	atomic64_t drops;			/* packets that found no receive buffer */
+	struct ib_qp_attr attr;			/* what query_qp() gives back; under S */
+	struct ib_qp_init_attr init_attr;	/* I */
+};
+
+struct vib_qp {
+	struct ib_qp ibqp;
+	struct vib_qpc *qpc;
+};
+
+struct vib_pd {
+	struct ib_pd ibpd;
+};
+
+/* An address handle, in the form that post_send wants it; set once */
+struct vib_ah {
+	struct ib_ah ibah;
+	struct rdma_ah_attr attr;
+	u16 dlid;
+	u8 sl;
+	u8 path_bits;
+	u8 sgid_index;
+	bool has_grh;
+	struct ib_grh grh;			/* without SGID and length */
+};
+
+/* A QP in a multicast group of a port */
+struct vib_mcm {
+	struct hlist_node node;			/* port->mcast[] */
+	struct rcu_head rcu;
+	struct vib_qpc *qpc;			/* holds a reference */
+	union ib_gid mgid;
+	u16 mlid;
+};
+
+/* Why an HCA port threw a packet away */
+enum vib_rx_drop {
+	VIB_RXD_PORT,		/* port not ACTIVE */
+	VIB_RXD_LID,		/* not our LID */
+	VIB_RXD_QPN,		/* no such QP, or not ready to receive */
+	VIB_RXD_PKEY,
+	VIB_RXD_QKEY,
+	VIB_RXD_NO_BUFFER,
+	VIB_RXD_TOO_LONG,	/* longer than the posted buffer */
+	VIB_RXD_GRH,		/* multicast without a GRH */
+	VIB_RXD_MCAST,		/* nobody attached */
+	VIB_RXD_NR,
+};
+
+/**
+ * struct vib_port - a port of an HCA
+ */
+struct vib_port {
+	struct vib_hca *hca;			/* I */
+	u8 num;					/* I: 1.. */
+	struct vib_qpc __rcu *mad_qp[2];	/* QP0 and QP1 */
+	spinlock_t mcast_lock;			/* writers of mcast[] */
+	struct hlist_head mcast[1 << VIB_MCAST_BITS];
+	atomic64_t rx_drops[VIB_RXD_NR];
+
+	/* --- below: the fabric's half of a port, owned by vib_port.c --- */
+	struct vib_lport lport;
+};
+
+/**
+ * struct vib_hca - one ib_device
+ */
+struct vib_hca {
+	struct ib_device ibdev;			/* first: ib_alloc_device() */
+	struct platform_device *pdev;
+	struct vib_node node;			/* as the subnet sees it */
+	struct vib_port *ports;			/* nports of them, [0] is port 1 */
+	u8 nports;
+	u16 id;					/* node number in its GUIDs */
+	u16 npkeys;
+	u16 ngids;
+	struct xarray qps;			/* by QPN; read under RCU */
+	u32 qpn_next;
+	spinlock_t obj_lock;			/* the two lists */
+	struct list_head qp_list;
+	struct list_head cqs;
+	spinlock_t ev_lock;
+	bool live;				/* ev_lock: events may be dispatched */
+	bool fatal;				/* posts fail: the device was torn out */
+	struct dentry *dbg;
+	struct list_head entry;			/* vib_hcas, under vib_ctl_mutex */
+};
+
+static inline struct vib_hca *to_vhca(const struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct vib_hca, ibdev);
+}
+
+static inline struct vib_cq *to_vcq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct vib_cq, ibcq);
+}
+
+static inline struct vib_qpc *to_vqpc(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct vib_qp, ibqp)->qpc;
+}
+
+static inline struct vib_ah *to_vah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct vib_ah, ibah);
+}
+
+/* Port @num (1..) of @hca, NULL if there is none */
+static inline struct vib_port *vib_hca_port(struct vib_hca *hca, u32 num)
+{
+	return num >= 1 && num <= hca->nports ? &hca->ports[num - 1] : NULL;
+}
+
+/* Locally administered GUIDs: | 0x02564942 | vmid:8 kind:4 node:12 port:8 |, host order */
+enum vib_guid_kind {
+	VIB_GUID_HCA = 1,
+	VIB_GUID_SWITCH = 2,
+	VIB_GUID_GHOST = 3,
+};
+
+/* vib_main.c: parameters, HCAs */
+extern struct vib_knobs vib_knobs;
+extern struct mutex vib_ctl_mutex;
+extern struct list_head vib_hcas;
+extern struct workqueue_struct *vib_ev_wq;	/* ordered; process context for events */
+extern unsigned int vib_mtu;			/* bytes: MTUCap of ports to come */
+extern unsigned int vib_rate;			/* enum ib_rate of ports to come */
+u64 vib_guid(enum vib_guid_kind kind, unsigned int node, unsigned int port);
+struct vib_hca *vib_hca_add(const char *name, unsigned int nports);
+int vib_hca_del(struct vib_hca *hca, bool fatal);
+struct vib_hca *vib_hca_find(const char *name);
+void vib_hca_event(struct vib_port *port, enum ib_event_type event);
+
+/* vib_verbs.c */
+extern const struct ib_device_ops vib_dev_ops;
+
+/* vib_cq.c */
+int vib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		  struct uverbs_attr_bundle *attrs);
+int vib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int vib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
+int vib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+int vib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
+struct vib_cqe *__vib_cq_reserve(struct vib_cq *cq);
+void __vib_cq_commit(struct vib_cq *cq, bool solicited);
+void vib_cq_purge(struct vib_cq *cq, const struct vib_qpc *qpc);
+
+/* vib_qp.c */
+int vib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
+int vib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct ib_udata *udata);
+int vib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		 struct ib_qp_init_attr *init);
+int vib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int vib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		  const struct ib_send_wr **bad_wr);
+int vib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		  const struct ib_recv_wr **bad_wr);
+void vib_qpc_put(struct vib_qpc *qpc);
+void vib_qpc_fail(struct vib_qpc *qpc);
+
+/* vib_ud.c: called under the sender's sq_lock, interrupts off, in an RCU read section */
+enum ib_wc_status vib_ud_send(struct vib_qpc *qpc, const struct ib_send_wr *wr);
+void vib_ud_deliver(struct vib_port *port, struct vib_pkt *pkt);
+u32 vib_pkt_copy(const struct vib_pkt *pkt, void *buf, u32 off, u32 len);
+
+/* vib_lso.c */
+enum ib_wc_status vib_lso_send(struct vib_qpc *qpc, const struct ib_ud_wr *wr,
+			       struct vib_pkt *pkt);
+void vib_csum_finish(struct vib_pkt *pkt, void *buf, bool wanted);
+
+/* vib_mcast.c */
+int vib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+int vib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
+void vib_mcast_detach_all(struct vib_qpc *qpc);
+void vib_mcast_deliver(struct vib_port *port, struct vib_pkt *pkt,
+		       void (*rx)(struct vib_port *port, struct vib_qpc *qpc,
+				  struct vib_pkt *pkt));
+void vib_mcast_show(struct vib_port *port, struct seq_file *s);
+
+/* vib_ctl.c: debugfs, counts, oracles, faults on demand, cost of the fabric */
+struct vib_count {
+	atomic_t live;
+	atomic_t high;
+};
+
+/* Time spent inside post_send on one CPU */
+struct vib_cost {
+	u64 ns;
+	u64 calls;
+	u64 wrs;
+};
+
+extern struct vib_count vib_objs[VIB_OBJ_NR];
+extern atomic64_t vib_oracles[VIB_OR_NR];
+DECLARE_STATIC_KEY_FALSE(vib_cost_key);
+DECLARE_STATIC_KEY_FALSE(vib_fail_key);
+DECLARE_PER_CPU(struct vib_cost, vib_cost);
+int vib_ctl_init(void);
+void vib_ctl_exit(void);
+void vib_ctl_hca_add(struct vib_hca *hca);
+void vib_ctl_hca_del(struct vib_hca *hca);
+void vib_cost_switch(bool on);
+int __vib_fail(enum vib_failop op);
+void vib_obj_add(enum vib_obj kind);
+
+static inline void vib_obj_del(enum vib_obj kind)
+{
+	atomic_dec(&vib_objs[kind].live);
+}
+
+/* Count something that should not have happened */
+static inline void vib_oracle(enum vib_oracle which)
+{
+	atomic64_inc(&vib_oracles[which]);
+}
+
+/* The error that a test ordered for this call of @op, or 0 */
+static inline int vib_fail(enum vib_failop op)
+{
+	return static_branch_unlikely(&vib_fail_key) ? __vib_fail(op) : 0;
+}
+
+#endif /* VIB_H */
