@@ -266,7 +266,7 @@ static inline void vib_lport_drop(struct vib_lport *lp, enum vib_drop why)
 	atomic64_inc(&lp->node->drops[why]);
 }
 
-/* vib_port.c: link ports, cables, setters, and the way out of an HCA */
+/* vib_port.c: link ports, setters, and the way out of an HCA */
 extern struct mutex vib_topo_mutex;
 extern struct list_head vib_nodes;	/* vib_topo_mutex */
 
@@ -288,10 +288,6 @@ int vib_port_modify(struct vib_port *port, u32 set, u32 clear);
 void vib_port_pkey_violation(struct vib_port *port, const struct vib_pkt *pkt);
 void vib_port_qkey_violation(struct vib_port *port, const struct vib_pkt *pkt);
 
-int vib_cable(struct vib_lport *a, struct vib_lport *b);
-int vib_uncable(struct vib_lport *lp);
-void vib_lport_link(struct vib_lport *lp, bool up);
-void vib_port_link(struct vib_port *port, bool up);
 int vib_port_set_pkey(struct vib_port *port, unsigned int idx, u16 pkey);
 int vib_port_set_lid(struct vib_port *port, u16 lid);
 int vib_port_set_sm_lid(struct vib_port *port, u16 lid);
@@ -307,15 +303,21 @@ bool vib_lport_set_guids(struct vib_lport *lp, unsigned int first, const u64 *gu
 			 unsigned int n);
 void vib_lport_raise(struct vib_lport *lp, u32 events);
 u32 __vib_lport_set_addr(struct vib_lport *lp, u64 prefix, u16 lid, u8 lmc, u16 sm_lid, u8 sm_sl);
-u16 __vib_lport_check_state(const struct vib_lport *lp, u8 state);
-u32 __vib_lport_move(struct vib_lport *lp, u8 state);
-void vib_lport_retrain(struct vib_lport *lp);
-void vib_lport_enable(struct vib_lport *lp, bool on);
 void vib_lport_err(struct vib_lport *lp, enum vib_err err);
 void vib_lport_count_tx(struct vib_lport *lp, const struct vib_walk *walk);
 void vib_lport_count_rx(struct vib_lport *lp, const struct vib_walk *walk);
 void vib_walk_init(struct vib_walk *walk, struct vib_pkt *pkt);
 void vib_walk_out(struct vib_walk *walk, struct vib_lport *out, int ttl);
+
+/* vib_link.c: cables and the states of their ends */
+int vib_cable(struct vib_lport *a, struct vib_lport *b);
+int vib_uncable(struct vib_lport *lp);
+void vib_lport_link(struct vib_lport *lp, bool up);
+void vib_port_link(struct vib_port *port, bool up);
+u16 __vib_lport_check_state(const struct vib_lport *lp, u8 state);
+u32 __vib_lport_move(struct vib_lport *lp, u8 state);
+void vib_lport_retrain(struct vib_lport *lp);
+void vib_lport_enable(struct vib_lport *lp, bool on);
 
 /* vib_switch.c */
 struct vib_switch *vib_switch_create(const char *name, unsigned int nports, u64 guid);

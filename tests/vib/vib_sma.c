@@ -461,7 +461,7 @@ static u8 *sma_sl2vl(const struct sma_req *req, spinlock_t **lock)
 
 static u16 sma_get_sl2vl(struct sma_req *req)
 {
-	spinlock_t *lock;
+	spinlock_t *lock;	/* over the map */
 	unsigned long flags;
 	u8 *map;
 
@@ -476,7 +476,7 @@ static u16 sma_get_sl2vl(struct sma_req *req)
 
 static u16 sma_set_sl2vl(struct sma_req *req)
 {
-	spinlock_t *lock;
+	spinlock_t *lock;	/* over the map */
 	unsigned long flags;
 	u8 *map;
 
