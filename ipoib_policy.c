@@ -7,7 +7,7 @@
 
 #include "ipoib_hdr.h"
 
-#define TO(state)	(1u << (state))
+#define TO(state)	((u32)BIT(state))
 
 /* row: where we are; bits: where we may go */
 static const u32 ipoib_moves[IPOIB_NR_STATES] = {
@@ -78,10 +78,15 @@ static u32 plan_while_up(enum ipoib_state state, u32 events)
 	}
 	if (events & IPOIB_EV_MCLIST && joining)
 		steps |= IPOIB_STEP_MCLIST;
+	if (events & IPOIB_EV_SEND_ERR)
+		steps |= IPOIB_STEP_RECOVER;
 
 	/* what is flushed anyway needs no second joining */
 	if (steps & IPOIB_STEP_FLUSH)
 		steps &= ~(IPOIB_STEP_REJOIN | IPOIB_STEP_MCLIST);
+	/* nor has a restarted queue pair anything to recover from */
+	if (steps & IPOIB_STEP_RESTART)
+		steps &= ~IPOIB_STEP_RECOVER;
 	return steps;
 }
 

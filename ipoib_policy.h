@@ -9,6 +9,7 @@
 #ifndef _IPOIB_POLICY_H
 #define _IPOIB_POLICY_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 
 #include "ipoib_addr.h"
@@ -47,27 +48,29 @@ enum ipoib_state {
  * What happened to the interface; independent of one another and collected in
  * one word until the control worker gets to them.
  */
-#define IPOIB_EV_PORT		(1u << 0)	/* port error, active, new LID */
-#define IPOIB_EV_REREG		(1u << 1)	/* SM asks to register again */
-#define IPOIB_EV_PKEY		(1u << 2)	/* P_Key table changed */
-#define IPOIB_EV_GID		(1u << 3)	/* GID table changed */
-#define IPOIB_EV_MCLIST		(1u << 4)	/* device multicast list changed */
-#define IPOIB_EV_RESET		(1u << 5)	/* transmit ring is stuck */
-#define IPOIB_EV_TODO		(1u << 6)	/* targets wait for the worker */
-#define IPOIB_EV_REAP		(1u << 7)	/* retired address handles */
-#define IPOIB_EV_OPEN		(1u << 8)	/* interface was set up */
+#define IPOIB_EV_PORT		BIT(0)	/* port error, active, new LID */
+#define IPOIB_EV_REREG		BIT(1)	/* SM asks to register again */
+#define IPOIB_EV_PKEY		BIT(2)	/* P_Key table changed */
+#define IPOIB_EV_GID		BIT(3)	/* GID table changed */
+#define IPOIB_EV_MCLIST		BIT(4)	/* device multicast list changed */
+#define IPOIB_EV_RESET		BIT(5)	/* transmit ring is stuck */
+#define IPOIB_EV_TODO		BIT(6)	/* targets wait for the worker */
+#define IPOIB_EV_REAP		BIT(7)	/* retired address handles */
+#define IPOIB_EV_OPEN		BIT(8)	/* interface was set up */
+#define IPOIB_EV_SEND_ERR	BIT(9)	/* a send completed in error */
 
 /*
  * Steps of the control worker, in the order in which they are taken: bit 0
  * first.
  */
-#define IPOIB_STEP_CARRIER_OFF	(1u << 0)	/* stop the stack from sending */
-#define IPOIB_STEP_FLUSH	(1u << 1)	/* paths gone, groups left */
-#define IPOIB_STEP_RESTART	(1u << 2)	/* drain and restart the UD QP */
-#define IPOIB_STEP_IDENTITY	(1u << 3)	/* re-read P_Key and GID */
-#define IPOIB_STEP_PORT		(1u << 4)	/* look at the port state */
-#define IPOIB_STEP_REJOIN	(1u << 5)	/* join again, re-query paths */
-#define IPOIB_STEP_MCLIST	(1u << 6)	/* follow the multicast list */
+#define IPOIB_STEP_CARRIER_OFF	BIT(0)	/* stop the stack from sending */
+#define IPOIB_STEP_FLUSH	BIT(1)	/* paths gone, groups left */
+#define IPOIB_STEP_RESTART	BIT(2)	/* drain and restart the UD QP */
+#define IPOIB_STEP_IDENTITY	BIT(3)	/* re-read P_Key and GID */
+#define IPOIB_STEP_PORT		BIT(4)	/* look at the port state */
+#define IPOIB_STEP_REJOIN	BIT(5)	/* join again, re-query paths */
+#define IPOIB_STEP_MCLIST	BIT(6)	/* follow the multicast list */
+#define IPOIB_STEP_RECOVER	BIT(7)	/* send queue may be in error */
 
 bool ipoib_policy_may_move(enum ipoib_state from, enum ipoib_state to);
 const char *ipoib_policy_state_name(enum ipoib_state state);

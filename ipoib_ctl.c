@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control worker: one for each interface, and its only decider.
+ *
+ * Events (of the HCA, the SA, the stack) are bits in one word; the worker takes
+ * them, asks ipoib_policy_plan() for the steps and takes these in order. Then it
+ * lets groups and paths do what is due and sleeps until the next deadline.
+ * Nothing it calls waits for the SA, so an SM that is dead delays nobody.
+ *
+ * What the stack sees of an interface (addresses, MTU, carrier on) is changed
+ * by a second work item under rtnl, which the worker queues and never waits
+ * for.  That one takes ctl_mutex only to look and to move to LIVE, and never
+ * around a notifier.
+ *
+ * Context: process.  open and stop run under rtnl and take ctl_mutex.
+ */
+#include "ipoib_ctl.h"
+
+#include <linux/rtnetlink.h>
+#include <net/arp.h>
+#include <rdma/ib_cache.h>
+
+#include "ipoib.h"
+#include "ipoib_ib.h"
+#include "ipoib_multicast.h"
+#include "ipoib_path.h"
+#include "ipoib_target.h"
+
+static bool ctl_move(struct ipoib_dev *d, enum ipoib_state to)
+{
+	lockdep_assert_held(&d->ctl_mutex);
+
+	if (d->state == to)
+		return true;
+	if (!ipoib_policy_may_move(d->state, to)) {
+		WARN_ONCE(1, "%s: no way from %s to %s\n", d->dev->name,
+			  ipoib_policy_state_name(d->state),
+			  ipoib_policy_state_name(to));
+		return false;
+	}
+	ipoib_dbg(d, "%s -> %s\n", ipoib_policy_state_name(d->state),
+		  ipoib_policy_state_name(to));
+	WRITE_ONCE(d->state, to);
+	return true;
+}
+
+static void ctl_publish(struct ipoib_dev *d)
+{
+	if (d->dev->reg_state != NETREG_REGISTERED ||
+	    test_and_set_bit(0, &d->publish_queued))
+		return;
+	netdev_hold(d->dev, &d->publish_tracker, GFP_KERNEL);
+	queue_work(ipoib_wq, &d->publish_work);
+}
+
+static void ctl_kill(struct ipoib_target *t)
+{
+	if (t->kind == IPOIB_TARGET_GROUP)
+		ipoib_mcast_kill(t);
+	else
+		ipoib_path_kill(t);
+}
+
+static void ctl_step(struct ipoib_target *t)
+{
+	if (t->kind == IPOIB_TARGET_GROUP)
+		ipoib_mcast_step(t);
+	else
+		ipoib_path_step(t);
+}
+
+/* Leave all groups, forget all paths; the queue pair is still up */
+static void ctl_flush(struct ipoib_dev *d)
+{
+	struct ipoib_target *t;
+
+	while ((t = ipoib_target_first(d))) {
+		ctl_kill(t);
+		ipoib_target_put(t);
+	}
+	ipoib_mcast_forget_bcast(d);
+}
+
+/*
+ * Visit each target once.  Only the worker unlinks targets, others may add some
+ * at the tail meanwhile: these get their visit too.
+ */
+static void ctl_rejoin(struct ipoib_dev *d)
+{
+	struct ipoib_target *t;
+	LIST_HEAD(seen);
+
+	spin_lock_bh(&d->tbl_lock);
+	while (!list_empty(&d->all_targets)) {
+		t = list_first_entry(&d->all_targets, struct ipoib_target, all);
+		list_move_tail(&t->all, &seen);
+		spin_unlock_bh(&d->tbl_lock);
+		if (t->kind == IPOIB_TARGET_GROUP)
+			ipoib_mcast_rejoin(t);
+		else
+			ipoib_path_renew(t);
+		spin_lock_bh(&d->tbl_lock);
+	}
+	list_splice(&seen, &d->all_targets);
+	spin_unlock_bh(&d->tbl_lock);
+}
+
+static bool ctl_may_sweep(struct ipoib_target *t)
+{
+	return t->kind == IPOIB_TARGET_PATH || ipoib_mcast_sweepable(t);
+}
+
+/* Idle paths and groups that nobody sends to any more have to go */
+static void ctl_sweep(struct ipoib_dev *d)
+{
+	unsigned long gc = max(READ_ONCE(arp_tbl.gc_interval), HZ);
+	struct ipoib_target *t, *next;
+	unsigned long now = jiffies;
+	LIST_HEAD(victims);
+
+	if (d->sweep_set && time_before(now, d->sweep_at))
+		return;
+
+	spin_lock_bh(&d->tbl_lock);
+	if (d->sweep_set)
+		list_for_each_entry_safe(t, next, &d->all_targets, all)
+			if (ctl_may_sweep(t) &&
+			    ipoib_policy_idle(now, READ_ONCE(t->used), gc))
+				list_move_tail(&t->all, &victims);
+	d->sweep_set = !list_empty(&d->all_targets);
+	spin_unlock_bh(&d->tbl_lock);
+	d->sweep_at = now + gc;
+
+	while ((t = list_first_entry_or_null(&victims, struct ipoib_target,
+					     all)))
+		ctl_kill(t);
+}
+
+static void ctl_set_self(struct ipoib_dev *d)
+{
+	struct ipoib_rx_self *self = &d->rxq.self;
+
+	self->qpn = d->qp->qp_num;
+	memcpy(self->guid, d->gid.raw + 8, sizeof(self->guid));
+}
+
+/*
+ * Read P_Key and GID as the port has them now.  True when the interface is not
+ * what it was.
+ */
+static bool ctl_refresh_identity(struct ipoib_dev *d)
+{
+	u16 pkey = d->pkey, index = d->pkey_index;
+	bool found = true, changed = false;
+	union ib_gid gid;
+
+	if (d->parent) {
+		found = !ib_find_cached_pkey(d->ca, d->port, d->pkey, &index);
+	} else {
+		if (ib_get_cached_pkey(d->ca, d->port, 0, &pkey))
+			pkey = 0;
+		found = ipoib_pkey_valid(pkey);
+		pkey = found ? pkey | IPOIB_PKEY_FULL : d->pkey;
+		index = 0;
+	}
+	if (found != d->pkey_found || pkey != d->pkey ||
+	    (found && index != d->pkey_index)) {
+		WRITE_ONCE(d->pkey, pkey);
+		d->pkey_index = index;
+		d->pkey_found = found;
+		changed = true;
+	}
+
+	if (!rdma_query_gid(d->ca, d->port, 0, &gid) &&
+	    !ipoib_addr_gid_is_zero(gid.raw + 0) &&
+	    memcmp(&gid, &d->gid, sizeof(gid))) {
+		d->gid = gid;
+		changed = true;
+	}
+	ctl_set_self(d);
+	return changed;
+}
+
+/* Where the interface is on its way to carrier, as far as the port tells */
+static void ctl_look_at_port(struct ipoib_dev *d)
+{
+	struct ib_port_attr attr;
+
+	if (!d->pkey_found) {
+		if (d->state != IPOIB_NO_PKEY)
+			netdev_warn(d->dev, "P_Key 0x%04x is not in the table of port %u, no carrier\n",
+				    d->pkey, d->port);
+		ctl_move(d, IPOIB_NO_PKEY);
+		return;
+	}
+	if (ib_query_port(d->ca, d->port, &attr) ||
+	    attr.state != IB_PORT_ACTIVE) {
+		if (d->state == IPOIB_LIVE || d->state == IPOIB_JOINING) {
+			netif_carrier_off(d->dev);
+			ctl_flush(d);
+		}
+		ctl_move(d, IPOIB_WAIT_PORT);
+		return;
+	}
+
+	d->rxq.self.lid_mask = ~((1u << attr.lmc) - 1);
+	d->rxq.self.lid = attr.lid & d->rxq.self.lid_mask;
+	if (d->state == IPOIB_LIVE || d->state == IPOIB_JOINING)
+		return;
+	/* NO_PKEY reaches JOINING by way of WAIT_PORT, as DOWN does */
+	ctl_move(d, IPOIB_WAIT_PORT);
+	ctl_move(d, IPOIB_JOINING);
+	d->mcast.dirty = true;
+}
+
+static void ctl_restart(struct ipoib_dev *d)
+{
+	int err;
+
+	ipoib_ib_stop(d);
+	if (!d->pkey_found)
+		return;
+	err = ipoib_ib_start(d);
+	if (!err)
+		return;
+
+	netdev_warn(d->dev, "cannot start the queue pair: %pe\n", ERR_PTR(err));
+	/* without it there is no way to carrier: come back for another try */
+	d->restart_failed = true;
+	ipoib_retry(d, HZ);
+}
+
+static void ctl_recover(struct ipoib_dev *d)
+{
+	if (ipoib_ib_recover(d))
+		ipoib_kick(d, IPOIB_EV_RESET);
+}
+
+static void ctl_take_steps(struct ipoib_dev *d, u32 steps)
+{
+	bool up = d->state != IPOIB_DOWN && d->state != IPOIB_GONE;
+
+	if (steps & IPOIB_STEP_IDENTITY && ctl_refresh_identity(d)) {
+		ctl_publish(d);
+		if (up)
+			steps |= IPOIB_STEP_CARRIER_OFF | IPOIB_STEP_FLUSH |
+				 IPOIB_STEP_RESTART | IPOIB_STEP_PORT;
+	}
+	if (!up)
+		return;
+
+	if (steps & IPOIB_STEP_CARRIER_OFF)
+		netif_carrier_off(d->dev);
+	if (steps & IPOIB_STEP_FLUSH) {
+		ctl_flush(d);
+		if (d->state == IPOIB_LIVE || d->state == IPOIB_JOINING)
+			ctl_move(d, IPOIB_WAIT_PORT);
+	}
+	if (steps & IPOIB_STEP_RESTART)
+		ctl_restart(d);
+	if (steps & IPOIB_STEP_PORT && !d->restart_failed)
+		ctl_look_at_port(d);
+	if (steps & IPOIB_STEP_REJOIN)
+		ctl_rejoin(d);
+	if (steps & IPOIB_STEP_MCLIST)
+		d->mcast.dirty = true;
+	if (steps & IPOIB_STEP_RECOVER)
+		ctl_recover(d);
+}
+
+static void ctl_run_targets(struct ipoib_dev *d)
+{
+	ipoib_mcast_run(d);
+	ipoib_target_wake_later(d, false);
+	ipoib_target_visit_todo(d, ctl_step);
+	/* the broadcast group may just have become ready */
+	ipoib_mcast_run(d);
+	ctl_sweep(d);
+
+	if (d->mcast.ready && (d->state == IPOIB_JOINING ||
+			       d->mcast.mtu != READ_ONCE(d->published_mtu)))
+		ctl_publish(d);
+}
+
+static void ctl_earlier(unsigned long *when, bool *set, unsigned long other)
+{
+	if (!*set || time_before(other, *when))
+		*when = other;
+	*set = true;
+}
+
+static void ctl_sleep(struct ipoib_dev *d)
+{
+	unsigned long when = 0, now = jiffies;
+	bool set = false;
+
+	if (!list_empty(&d->later))
+		ctl_earlier(&when, &set, d->later_at);
+	if (d->sweep_set)
+		ctl_earlier(&when, &set, d->sweep_at);
+	if (d->retry_set)
+		ctl_earlier(&when, &set, d->retry_at);
+	if (!set)
+		return;
+	/* does nothing when somebody has kicked the worker meanwhile */
+	queue_delayed_work(ipoib_wq, &d->ctl_work,
+			   time_after(when, now) ? when - now : 0);
+}
+
+static void ctl_work(struct work_struct *work)
+{
+	struct ipoib_dev *d = container_of(to_delayed_work(work),
+					   struct ipoib_dev, ctl_work);
+	u32 events, steps;
+
+	mutex_lock(&d->ctl_mutex);
+	events = atomic_xchg(&d->events, 0);
+	if (d->retry_set && !time_before(jiffies, d->retry_at)) {
+		d->retry_set = false;
+		if (d->restart_failed)
+			events |= IPOIB_EV_RESET;
+		d->restart_failed = false;
+	}
+
+	steps = ipoib_policy_plan(d->state, events);
+	ctl_take_steps(d, steps);
+	if (d->state == IPOIB_JOINING || d->state == IPOIB_LIVE)
+		ctl_run_targets(d);
+	else
+		ipoib_target_visit_todo(d, ctl_step);
+	ipoib_ah_reap(d);
+	if (d->state != IPOIB_GONE)
+		ctl_sleep(d);
+	mutex_unlock(&d->ctl_mutex);
+}
+
+/* Bring a changed P_Key or GID to the stack.  rtnl held, ctl_mutex not */
+static void publish_identity(struct ipoib_dev *d)
+{
+	struct net_device *dev = d->dev;
+	u8 addr[IPOIB_ALEN];
+	u16 pkey;
+
+	mutex_lock(&d->ctl_mutex);
+	ipoib_addr_build(addr, dev->dev_addr[0], d->qp->qp_num, d->gid.raw);
+	pkey = d->pkey;
+	mutex_unlock(&d->ctl_mutex);
+
+	if (memcmp(addr, dev->dev_addr, IPOIB_ALEN)) {
+		dev_addr_set(dev, addr);
+		call_netdevice_notifiers(NETDEV_CHANGEADDR, dev);
+	}
+	if (pkey == d->published_pkey)
+		return;
+
+	/* groups in the device list carry the P_Key: the stack has to take
+	 * them back and map them again
+	 */
+	call_netdevice_notifiers(NETDEV_PRE_TYPE_CHANGE, dev);
+	netif_addr_lock_bh(dev);
+	memcpy(addr, dev->broadcast, IPOIB_ALEN);
+	ipoib_addr_set_pkey(addr, pkey);
+	memcpy((u8 *)dev->broadcast, addr, IPOIB_ALEN);
+	netif_addr_unlock_bh(dev);
+	d->published_pkey = pkey;
+	call_netdevice_notifiers(NETDEV_POST_TYPE_CHANGE, dev);
+}
+
+/* The MTU follows the broadcast group.  rtnl held, ctl_mutex not */
+static void publish_mtu(struct ipoib_dev *d)
+{
+	u32 group = READ_ONCE(d->mcast.mtu), wish = d->mtu_wish, mtu;
+	struct net_device *dev = d->dev;
+
+	mtu = ipoib_policy_mtu(wish, d->port_mtu, group);
+	if (dev->mtu != mtu && dev_set_mtu(dev, mtu))
+		netdev_warn(dev, "cannot set the MTU to %u\n", mtu);
+	/* our own change is no wish of the administrator */
+	d->mtu_wish = wish;
+	WRITE_ONCE(d->published_mtu, group);
+}
+
+/* Look again, and turn carrier on.  rtnl held, ctl_mutex not */
+static void publish_live(struct ipoib_dev *d)
+{
+	mutex_lock(&d->ctl_mutex);
+	if (d->state == IPOIB_JOINING && d->mcast.ready &&
+	    d->pkey == d->published_pkey &&
+	    d->mcast.mtu == d->published_mtu && ctl_move(d, IPOIB_LIVE))
+		netif_carrier_on(d->dev);
+	mutex_unlock(&d->ctl_mutex);
+}
+
+static void publish_work(struct work_struct *work)
+{
+	struct ipoib_dev *d = container_of(work, struct ipoib_dev,
+					   publish_work);
+	struct net_device *dev = d->dev;
+	netdevice_tracker tracker;
+
+	tracker = d->publish_tracker;
+	/* from here on a new look needs a new run */
+	clear_bit_unlock(0, &d->publish_queued);
+
+	rtnl_lock();
+	if (dev->reg_state == NETREG_REGISTERED) {
+		publish_identity(d);
+		if (READ_ONCE(d->mcast.ready)) {
+			publish_mtu(d);
+			publish_live(d);
+		}
+	}
+	rtnl_unlock();
+	netdev_put(dev, &tracker);
+}
+
+/**
+ * ipoib_ctl_init - prepare the control side of a new interface
+ * @d: interface, zeroed
+ *
+ * Context: process.
+ */
+void ipoib_ctl_init(struct ipoib_dev *d)
+{
+	mutex_init(&d->ctl_mutex);
+	spin_lock_init(&d->async_lock);
+	init_waitqueue_head(&d->async_idle);
+	INIT_DELAYED_WORK(&d->ctl_work, ctl_work);
+	INIT_WORK(&d->publish_work, publish_work);
+	INIT_LIST_HEAD(&d->children);
+	INIT_LIST_HEAD(&d->sibling);
+	d->state = IPOIB_DOWN;
+}
+
+/**
+ * ipoib_ctl_first_look - read P_Key and GID before an interface is registered
+ * @d: interface with its verbs objects; children have their P_Key set
+ *
+ * Context: process, may sleep.
+ * Return: 0, or an errno when the port has no GID.
+ */
+int ipoib_ctl_first_look(struct ipoib_dev *d)
+{
+	int err;
+
+	mutex_lock(&d->ctl_mutex);
+	if (!d->pkey)
+		d->pkey = IPOIB_PKEY_FULL;
+	ctl_refresh_identity(d);
+	err = rdma_query_gid(d->ca, d->port, 0, &d->gid);
+	d->published_pkey = d->pkey;
+	mutex_unlock(&d->ctl_mutex);
+	return err;
+}
+
+/**
+ * ipoib_ctl_open - set an interface up
+ * @d: interface in DOWN, polling is on
+ *
+ * Never waits for SM or port: carrier comes when it comes.
+ *
+ * Context: rtnl.
+ * Return: 0 or a negative errno.
+ */
+int ipoib_ctl_open(struct ipoib_dev *d)
+{
+	int err = 0;
+
+	mutex_lock(&d->ctl_mutex);
+	ctl_refresh_identity(d);
+	if (d->pkey_found)
+		err = ipoib_ib_start(d);
+	if (!err) {
+		d->restart_failed = false;
+		d->mcast.dirty = true;
+		if (d->pkey_found)
+			ctl_move(d, IPOIB_WAIT_PORT);
+		ctl_look_at_port(d);
+		ctl_publish(d);
+	}
+	mutex_unlock(&d->ctl_mutex);
+
+	if (!err)
+		ipoib_kick(d, IPOIB_EV_OPEN);
+	return err;
+}
+
+/**
+ * ipoib_ctl_stop - set an interface down
+ * @d: interface, polling is on
+ *
+ * After this no target exists, both rings are empty and nothing is asked from
+ * the SA, although answers to cancelled questions may still come.
+ *
+ * Context: rtnl.  Waits for the HCA, bounded, never for the SA.
+ */
+void ipoib_ctl_stop(struct ipoib_dev *d)
+{
+	mutex_lock(&d->ctl_mutex);
+	ctl_move(d, IPOIB_DOWN);
+	netif_carrier_off(d->dev);
+	d->retry_set = false;
+	d->restart_failed = false;
+	ctl_flush(d);
+	/* let go of the dead ones that still wait for a visit */
+	ipoib_target_wake_later(d, true);
+	ipoib_target_visit_todo(d, ctl_step);
+	ipoib_ib_stop(d);
+	mutex_unlock(&d->ctl_mutex);
+}
+
+static bool ctl_async_idle(struct ipoib_dev *d)
+{
+	bool idle;
+
+	spin_lock_irq(&d->async_lock);
+	idle = !d->async;
+	spin_unlock_irq(&d->async_lock);
+	return idle;
+}
+
+/**
+ * ipoib_ctl_fini - end the control side of an interface for good
+ * @d: interface in DOWN, being unregistered
+ *
+ * Context: rtnl.  Waits for the callbacks of cancelled queries.
+ */
+void ipoib_ctl_fini(struct ipoib_dev *d)
+{
+	mutex_lock(&d->ctl_mutex);
+	ctl_move(d, IPOIB_GONE);
+	mutex_unlock(&d->ctl_mutex);
+
+	wait_event(d->async_idle, ctl_async_idle(d));
+	cancel_delayed_work_sync(&d->ctl_work);
+
+	mutex_lock(&d->ctl_mutex);
+	ipoib_target_visit_todo(d, ctl_step);
+	mutex_unlock(&d->ctl_mutex);
+	ipoib_ah_reap_all(d);
+}
+
+static u32 ctl_event_bits(enum ib_event_type event)
+{
+	switch (event) {
+	case IB_EVENT_PORT_ERR:
+	case IB_EVENT_PORT_ACTIVE:
+	case IB_EVENT_LID_CHANGE:
+		return IPOIB_EV_PORT;
+	case IB_EVENT_CLIENT_REREGISTER:
+		return IPOIB_EV_REREG;
+	case IB_EVENT_PKEY_CHANGE:
+		return IPOIB_EV_PKEY;
+	case IB_EVENT_GID_CHANGE:
+		return IPOIB_EV_GID;
+	default:
+		return 0;
+	}
+}
+
+/**
+ * ipoib_ctl_ib_event - the InfiniBand device has news
+ * @handler: inside struct ipoib_hca
+ * @event: what happened, to which port
+ *
+ * Context: process, called by the InfiniBand core.
+ */
+void ipoib_ctl_ib_event(struct ib_event_handler *handler,
+			struct ib_event *event)
+{
+	struct ipoib_hca *hca = container_of(handler, struct ipoib_hca,
+					     handler);
+	u32 bits = ctl_event_bits(event->event);
+	struct ipoib_dev *d, *child;
+
+	if (!bits)
+		return;
+
+	list_for_each_entry(d, &hca->ports, hca_link) {
+		if (d->port != event->element.port_num)
+			continue;
+		ipoib_dbg(d, "event: %s\n", ib_event_msg(event->event));
+		rcu_read_lock();
+		list_for_each_entry_rcu(child, &d->children, sibling)
+			ipoib_kick(child, bits);
+		rcu_read_unlock();
+		ipoib_kick(d, bits);
+	}
+}

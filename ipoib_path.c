@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Paths: how to reach a port, asked from the SA once for each GID.
+ *
+ * A path is a target whose address handle comes from a PathRecord.  Transmit
+ * makes one when it misses; everything after that is done by the control
+ * worker, one step at a time:
+ *
+ *	IDLE -> QUERY -> IDLE, with an address handle if the SA knew the port
+ *
+ * A path that is asked for again (after the SM wanted us to register again, or
+ * when a packet finds no handle) keeps its old handle until the new answer is
+ * there.  When the SA does not answer, the packets parked are dropped and the
+ * next question waits: a dead peer costs the SA one query in two seconds.
+ *
+ * The SA calls back in process context, at any time until the query is done;
+ * the query holds a reference to the path, and keeps the interface alive.
+ *
+ * Context: make runs in transmit, the rest under ctl_mutex.
+ */
+#include "ipoib_path.h"
+
+#include <linux/slab.h>
+
+#include "ipoib.h"
+#include "ipoib_multicast.h"
+#include "ipoib_target.h"
+
+#define IPOIB_PATH_TIMEOUT	1000			/* ms, for one query */
+#define IPOIB_PATH_PAUSE	msecs_to_jiffies(2000)	/* after a failure */
+#define IPOIB_PATH_PAUSE_NO_SM	msecs_to_jiffies(100)	/* no SM known yet */
+
+/**
+ * struct ipoib_path - a path to a port
+ * @t: what packets see of it
+ * @asking: a query is under way.  Under ctl_mutex
+ * @query_id: its number, to cancel it
+ * @query: its handle, to cancel it
+ * @next_try: no query before this time, valid with @paused
+ * @paused: the last query failed
+ * @stale: the address handle should be asked for anew
+ * @answered: the SA has called back; under t.lock, with the two below
+ * @status: what it said
+ * @rec: the path record, if it said yes
+ */
+struct ipoib_path {
+	struct ipoib_target t;
+	bool asking;
+	int query_id;
+	struct ib_sa_query *query;
+	unsigned long next_try;
+	bool paused;
+	bool stale;
+
+	bool answered;
+	int status;
+	struct sa_path_rec rec;
+};
+
+static struct ipoib_path *to_path(struct ipoib_target *t)
+{
+	return container_of(t, struct ipoib_path, t);
+}
+
+/**
+ * ipoib_path_make - find or make the path to a port
+ * @d: interface
+ * @gid: 16 bytes of port GID
+ *
+ * A new path is queued for the worker, which will ask the SA.
+ *
+ * Context: transmit, RCU read side.
+ * Return: the path's target, without a reference, or an ERR_PTR.
+ */
+struct ipoib_target *ipoib_path_make(struct ipoib_dev *d, const u8 *gid)
+{
+	struct ipoib_target *t;
+	struct ipoib_path *path;
+
+	BUILD_BUG_ON(offsetof(struct ipoib_path, t));
+
+	path = kzalloc(sizeof(*path), GFP_ATOMIC);
+	if (!path)
+		return ERR_PTR(-ENOMEM);
+
+	ipoib_target_setup(&path->t, d, IPOIB_TARGET_PATH, gid);
+	path->t.wanted = true;
+	t = ipoib_target_insert(&path->t);
+	if (t != &path->t)
+		kfree(path);
+	return t;
+}
+
+static void path_answer(int status, struct sa_path_rec *rec,
+			unsigned int num, void *ctx)
+{
+	struct ipoib_path *path = ctx;
+	struct ipoib_dev *d = path->t.dev;
+
+	spin_lock_bh(&path->t.lock);
+	path->status = status;
+	if (!status && rec && num)
+		path->rec = *rec;
+	else if (!status)
+		path->status = -EINVAL;
+	path->answered = true;
+	spin_unlock_bh(&path->t.lock);
+
+	ipoib_target_queue(&path->t);
+	ipoib_target_put(&path->t);
+	ipoib_async_end(d);
+}
+
+static void path_pause(struct ipoib_path *path, int status)
+{
+	path->paused = true;
+	path->next_try = jiffies + (status == -EAGAIN ?
+				    IPOIB_PATH_PAUSE_NO_SM : IPOIB_PATH_PAUSE);
+	/* a packet that comes later asks again */
+	WRITE_ONCE(path->t.wanted, true);
+}
+
+static void path_ask(struct ipoib_path *path)
+{
+	struct ipoib_dev *d = path->t.dev;
+	struct sa_path_rec rec = {
+		.sgid = d->gid,
+		.dgid = path->t.gid,
+		.pkey = cpu_to_be16(d->pkey),
+		.numb_path = 1,
+		.traffic_class = ipoib_mcast_traffic_class(d),
+	};
+	int id;
+
+	rec.rec_type = rdma_cap_opa_ah(d->ca, d->port) ? SA_PATH_REC_TYPE_OPA :
+							 SA_PATH_REC_TYPE_IB;
+	ipoib_dbg(d, "path query for %pI6\n", path->t.gid.raw);
+	path->asking = true;
+	ipoib_target_get(&path->t);
+	ipoib_async_begin(d);
+	id = ib_sa_path_rec_get(&ipoib_sa_client, d->ca, d->port, &rec,
+				IB_SA_PATH_REC_DGID | IB_SA_PATH_REC_SGID |
+				IB_SA_PATH_REC_NUMB_PATH |
+				IB_SA_PATH_REC_TRAFFIC_CLASS |
+				IB_SA_PATH_REC_PKEY, IPOIB_PATH_TIMEOUT,
+				GFP_KERNEL, path_answer, path, &path->query);
+	if (id >= 0) {
+		path->query_id = id;
+		path->stale = false;
+		return;
+	}
+
+	path->asking = false;
+	ipoib_target_put(&path->t);
+	ipoib_async_end(d);
+	ipoib_dbg(d, "path query for %pI6 not sent: %pe\n", path->t.gid.raw,
+		  ERR_PTR(id));
+	if (id != -EAGAIN)
+		ipoib_target_purge(&path->t, SKB_DROP_REASON_NEIGH_FAILED);
+	path_pause(path, id);
+}
+
+static int path_use(struct ipoib_path *path)
+{
+	struct ipoib_dev *d = path->t.dev;
+	struct rdma_ah_attr attr = {};
+	int err;
+
+	err = ib_init_ah_attr_from_path(d->ca, d->port, &path->rec, &attr,
+					NULL);
+	if (err)
+		return err;
+	err = ipoib_target_set_ah(&path->t, &attr);
+	rdma_destroy_ah_attr(&attr);
+	return err;
+}
+
+static void path_answered(struct ipoib_path *path)
+{
+	struct ipoib_dev *d = path->t.dev;
+	int err = path->status;
+
+	path->asking = false;
+	if (!err)
+		err = path_use(path);
+	if (!err) {
+		path->paused = false;
+		return;
+	}
+
+	ipoib_dbg(d, "no path to %pI6: %pe\n", path->t.gid.raw, ERR_PTR(err));
+	ipoib_target_drop_ah(&path->t);
+	ipoib_target_purge(&path->t, SKB_DROP_REASON_NEIGH_FAILED);
+	path_pause(path, err);
+}
+
+/**
+ * ipoib_path_step - let a path do what is due
+ * @t: the path's target
+ *
+ * Context: ctl_mutex, may sleep.
+ */
+void ipoib_path_step(struct ipoib_target *t)
+{
+	struct ipoib_path *path = to_path(t);
+	bool answered;
+
+	spin_lock_bh(&t->lock);
+	answered = path->answered;
+	path->answered = false;
+	spin_unlock_bh(&t->lock);
+
+	if (answered) {
+		if (t->dead)
+			path->asking = false;
+		else
+			path_answered(path);
+		return;
+	}
+	if (t->dead)
+		return;
+
+	ipoib_target_resume(t);
+	if (path->asking)
+		return;
+	if (!path->stale && (rcu_access_pointer(t->ah) || t->next_ah))
+		return;
+	if (t->dev->state != IPOIB_LIVE) {
+		WRITE_ONCE(t->wanted, true);
+		return;
+	}
+	if (path->paused && time_before(jiffies, path->next_try)) {
+		ipoib_target_later(t, path->next_try);
+		return;
+	}
+	path_ask(path);
+}
+
+/**
+ * ipoib_path_renew - ask the SA again at the next use
+ * @t: the path's target; its address handle stays in use meanwhile
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_path_renew(struct ipoib_target *t)
+{
+	to_path(t)->paused = false;
+	to_path(t)->stale = true;
+	WRITE_ONCE(t->wanted, true);
+}
+
+/**
+ * ipoib_path_kill - end a path
+ * @t: the path's target
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_path_kill(struct ipoib_target *t)
+{
+	struct ipoib_path *path = to_path(t);
+
+	if (!ipoib_target_kill(t))
+		return;
+	if (path->asking)
+		ib_sa_cancel_query(path->query_id, path->query);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IPOIB_PATH_H
+#define _IPOIB_PATH_H
+
+#include <linux/types.h>
+
+struct ipoib_dev;
+struct ipoib_target;
+
+struct ipoib_target *ipoib_path_make(struct ipoib_dev *d, const u8 *gid);
+void ipoib_path_step(struct ipoib_target *t);
+void ipoib_path_kill(struct ipoib_target *t);
+void ipoib_path_renew(struct ipoib_target *t);
+
+#endif /* _IPOIB_PATH_H */

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From the stack to the ring: build the link-layer header, classify a packet,
+ * find its target, send it or leave it there.
+ *
+ * A hit costs one table look-up under RCU.  A miss makes the path or the
+ * send-only group, parks the packet on it and wakes the control worker; nothing
+ * here calls into the SA, as transmit may run above code that holds its locks.
+ *
+ * Context: ndo_start_xmit, transmit queue lock held, bh off.
+ */
+#include "ipoib_xmit.h"
+
+#include <linux/if_ether.h>
+#include <linux/skbuff.h>
+
+#include "ipoib.h"
+#include "ipoib_multicast.h"
+#include "ipoib_path.h"
+#include "ipoib_target.h"
+
+/*
+ * The destination travels in front of the packet: the stack has no other place
+ * for 20 bytes that survive queueing.
+ */
+static int xmit_header_create(struct sk_buff *skb, struct net_device *dev,
+			      unsigned short type, const void *daddr,
+			      const void *saddr, unsigned int len)
+{
+	struct ipoib_pseudo *pseudo;
+	struct ipoib_encap *encap;
+
+	encap = skb_push(skb, sizeof(*encap));
+	encap->proto = htons(type);
+	encap->reserved = 0;
+
+	pseudo = skb_push(skb, sizeof(*pseudo));
+	if (!daddr) {
+		memset(pseudo, 0, sizeof(*pseudo));
+		return -IPOIB_HARD_LEN;
+	}
+	memcpy(pseudo->hwaddr, daddr, sizeof(pseudo->hwaddr));
+	return IPOIB_HARD_LEN;
+}
+
+const struct header_ops ipoib_header_ops = {
+	.create = xmit_header_create,
+};
+
+static void xmit_drop(struct ipoib_dev *d, struct sk_buff *skb,
+		      enum skb_drop_reason reason)
+{
+	dev_core_stats_tx_dropped_inc(d->dev);
+	dev_kfree_skb_any_reason(skb, reason);
+}
+
+/* No target yet: make one, or an ERR_PTR when that cannot be */
+static struct ipoib_target *xmit_make_target(struct ipoib_dev *d,
+					     enum ipoib_tx_class class,
+					     const u8 *gid)
+{
+	if (READ_ONCE(d->state) != IPOIB_LIVE)
+		return ERR_PTR(-ENETDOWN);
+	if (class == IPOIB_TX_MCAST)
+		return ipoib_mcast_make_sendonly(d, gid);
+	return ipoib_path_make(d, gid);
+}
+
+static enum skb_drop_reason xmit_why(long err)
+{
+	return err == -ENETDOWN ? SKB_DROP_REASON_DEV_READY :
+				  SKB_DROP_REASON_NOMEM;
+}
+
+static void xmit_touch(struct ipoib_target *t)
+{
+	unsigned long now = jiffies;
+
+	/* keep the cache line clean for the rest of the tick */
+	if (time_before(READ_ONCE(t->used), now))
+		WRITE_ONCE(t->used, now);
+	if (unlikely(READ_ONCE(t->wanted)) && xchg(&t->wanted, false))
+		ipoib_target_queue(t);
+}
+
+/* RCU read side; takes the packet over */
+static void xmit_one(struct ipoib_dev *d, struct sk_buff *skb,
+		     enum ipoib_tx_class class, bool more)
+{
+	const u8 *hw = skb->data;
+	struct ipoib_target *t;
+	struct ipoib_ah *ah;
+	u32 qpn;
+
+	t = ipoib_target_find(d, ipoib_addr_gid(hw));
+	if (unlikely(!t)) {
+		t = xmit_make_target(d, class, ipoib_addr_gid(hw));
+		if (IS_ERR(t)) {
+			xmit_drop(d, skb, xmit_why(PTR_ERR(t)));
+			goto flush;
+		}
+	}
+	xmit_touch(t);
+
+	ah = rcu_dereference(t->ah);
+	if (unlikely(!ah)) {
+		if (ipoib_target_park(t, skb))
+			goto flush;
+		/* resolved while we looked */
+		ah = rcu_dereference(t->ah);
+		if (!ah) {
+			xmit_drop(d, skb, SKB_DROP_REASON_NEIGH_FAILED);
+			goto flush;
+		}
+	}
+
+	qpn = class == IPOIB_TX_MCAST ? IPOIB_MCAST_QPN : ipoib_addr_qpn(hw);
+	__skb_pull(skb, IPOIB_PSEUDO_LEN);
+	ipoib_tx_send(&d->txq, skb, ah, qpn, more);
+	return;
+
+flush:
+	if (!more)
+		ipoib_tx_flush(&d->txq);
+}
+
+/**
+ * ipoib_xmit - ndo_start_xmit
+ * @skb: packet with its link-layer header
+ * @dev: netdev of an interface
+ *
+ * Context: transmit queue lock held, bh off.
+ * Return: NETDEV_TX_OK in any case: the queue is stopped before it is full.
+ */
+netdev_tx_t ipoib_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct ipoib_dev *d = ipoib_priv(dev);
+	enum ipoib_tx_class class;
+	bool more = netdev_xmit_more();
+
+	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN))) {
+		xmit_drop(d, skb, SKB_DROP_REASON_HDR_TRUNC);
+		goto flush;
+	}
+
+	class = ipoib_hdr_tx_class(skb->data, ((struct ipoib_encap *)
+				   (skb->data + IPOIB_PSEUDO_LEN))->proto);
+	if (unlikely(class == IPOIB_TX_BAD_PROTO)) {
+		xmit_drop(d, skb, SKB_DROP_REASON_UNHANDLED_PROTO);
+		goto flush;
+	}
+	/* a neighbour entry may be older than the last change of the P_Key */
+	if (class == IPOIB_TX_MCAST)
+		ipoib_addr_set_pkey(skb->data, READ_ONCE(d->pkey));
+
+	rcu_read_lock();
+	xmit_one(d, skb, class, more);
+	rcu_read_unlock();
+	return NETDEV_TX_OK;
+
+flush:
+	if (!more)
+		ipoib_tx_flush(&d->txq);
+	return NETDEV_TX_OK;
+}
