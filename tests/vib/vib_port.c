@@ -319,7 +319,7 @@ u32 __vib_lport_set_addr(struct vib_lport *lp, u64 prefix, u16 lid, u8 lmc, u16 
 	lp->gid_prefix = prefix;
 	WRITE_ONCE(lp->lid, lid);
 	WRITE_ONCE(lp->lmc, lmc);
-	lp->sm_lid = sm_lid;
+	WRITE_ONCE(lp->sm_lid, sm_lid);
 	lp->sm_sl = sm_sl;
 	return events;
 }

@@ -6,7 +6,8 @@
  * notice. Raising a notice fills its slot and kicks a delayed work, which sends the SMP and repeats
  * it until the manager represses it or the tries are used up. Raising again while a slot is
  * pending replaces its content under a new transaction ID and starts over, so that the last news
- * always gets through. Notices about wrong keys are limited in rate.
+ * always gets through. Notices about wrong keys are limited in rate. While a port knows no subnet
+ * manager its notices are forgotten: the first sweep will look at everything anyway.
  *
  * Notices are raised from any context, also under locks of a sender; the work runs in process
  * context and is the only one that sends. The queue's lock is a leaf and is dropped to send.
@@ -161,7 +162,7 @@ static void trap_work(struct work_struct *work)
 		trap_dest(lp, &dest);
 		if (!trap_next(q, &dest, &smp))
 			break;
-		if (dest.sm_lid && dest.lid && dest.state >= IB_PORT_INIT)
+		if (dest.state >= IB_PORT_INIT)
 			vib_smi_inject(lp, &smp, dest.sm_lid, dest.sl);
 	}
 	trap_rearm(q);
@@ -208,6 +209,8 @@ static void trap_raise(struct vib_lport *lp, enum vib_trap_kind kind, unsigned l
 	struct vib_trap *trap;
 	unsigned long flags;
 
+	if (!READ_ONCE(lp->sm_lid))
+		return;
 	trap = &q->slot[kind];
 	notice = (struct ib_mad_notice_attr *)trap->notice;
 	spin_lock_irqsave(&q->lock, flags);
