@@ -13,7 +13,8 @@
  *
  * Locks, outer to inner. All but the first are taken with interrupts off:
  *
- *	vib_ctl_mutex		creation and removal of HCAs and switches, control commands
+ *	vib_ctl_mutex		list of HCAs, control commands (process context)
+ *	hca->obj_lock		lists of QPs and CQs
  *	qpc->sq_lock		send queue of the sender
  *	port->mcast_lock	writers of the multicast attach table
  *	qpc->rq_lock		receive queue of the receiver; sq_lock of a QP is never taken under it
@@ -173,7 +174,6 @@ struct vib_knobs {
  * @has_imm: @imm is valid
  * @solicited: the receiver's completion counts as solicited
  * @csum_ok: the sums in the payload are right, or pass for right
- * @mcast_loop: multicast, at this moment on its way back into the port that sent it
  * @grh: global route header
  */
 struct vib_pkt {
@@ -199,7 +199,6 @@ struct vib_pkt {
 	bool has_imm;
 	bool solicited;
 	bool csum_ok;
-	bool mcast_loop;
 	struct ib_grh grh;
 };
 
@@ -235,7 +234,9 @@ struct vib_cq {
 	u32 tail;				/* L: next to poll, free-running */
 	enum vib_arm arm;			/* L */
 	bool overrun;				/* L */
+	bool dead;				/* L: no more calls of the handler */
 	u32 fires;				/* L */
+	u32 arms;				/* L */
 	u32 since_fire;				/* L: completions since the last call */
 	u16 mod_count;				/* L */
 	u16 mod_usec;				/* L */
@@ -254,6 +255,7 @@ struct vib_rwqe {
 	struct ib_cqe *wr_cqe;
 	u32 nsge;
 	u32 len;
+	bool bad_key;
 };
 
 /**
@@ -280,8 +282,7 @@ struct vib_qpc {
 	/* sender */
 	spinlock_t sq_lock ____cacheline_aligned_in_smp;
 	u32 sq_head;				/* S: WRs taken, free-running */
-	u32 sq_signaled;			/* S: WRs that were signalled, free-running */
-	u32 sq_psn;				/* S: as the ULP set it */
+	u32 sq_sig_end;				/* S: queue position behind the last signalled WR */
 	u32 sq_size;				/* I */
 	u32 sq_max_sge;				/* I */
 
@@ -316,6 +317,10 @@ struct vib_qp {
 
 struct vib_pd {
 	struct ib_pd ibpd;
+};
+
+struct vib_srq {
+	struct ib_srq ibsrq;
 };
 
 /* An address handle, in the form that post_send wants it; set once */
@@ -380,6 +385,8 @@ struct vib_hca {
 	u16 id;					/* node number in its GUIDs */
 	u16 npkeys;
 	u16 ngids;
+	bool csum_cap;				/* I: checksum offload is offered */
+	bool tso_cap;				/* I: segmentation offload is offered */
 	struct xarray qps;			/* by QPN; read under RCU */
 	u32 qpn_next;
 	spinlock_t obj_lock;			/* the two lists */
@@ -412,6 +419,12 @@ static inline struct vib_ah *to_vah(struct ib_ah *ibah)
 	return container_of(ibah, struct vib_ah, ibah);
 }
 
+/* Biggest UD payload that may leave @port now, in bytes */
+static inline u32 vib_port_mtu(const struct vib_port *port)
+{
+	return 128U << READ_ONCE(port->lport.mtu);
+}
+
 /* Port @num (1..) of @hca, NULL if there is none */
 static inline struct vib_port *vib_hca_port(struct vib_hca *hca, u32 num)
 {
@@ -433,9 +446,11 @@ extern struct workqueue_struct *vib_ev_wq;	/* ordered; process context for event
 extern unsigned int vib_mtu;			/* bytes: MTUCap of ports to come */
 extern unsigned int vib_rate;			/* enum ib_rate of ports to come */
 u64 vib_guid(enum vib_guid_kind kind, unsigned int node, unsigned int port);
-struct vib_hca *vib_hca_add(const char *name, unsigned int nports);
-int vib_hca_del(struct vib_hca *hca, bool fatal);
-struct vib_hca *vib_hca_find(const char *name);
+int vib_hca_add(const char *name, unsigned int nports, const char *sw_name);
+int vib_hca_del(const char *name, bool fatal);
+struct vib_hca *__vib_hca_find(const char *name);
+int vib_switch_add(const char *name, unsigned int nports);
+void vib_switch_del(struct vib_switch *sw);
 void vib_hca_event(struct vib_port *port, enum ib_event_type event);
 
 /* vib_verbs.c */
@@ -451,6 +466,7 @@ int vib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 struct vib_cqe *__vib_cq_reserve(struct vib_cq *cq);
 void __vib_cq_commit(struct vib_cq *cq, bool solicited);
 void vib_cq_purge(struct vib_cq *cq, const struct vib_qpc *qpc);
+void vib_cqs_show(struct vib_hca *hca, struct seq_file *s);
 
 /* vib_qp.c */
 int vib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata);
@@ -463,12 +479,17 @@ int vib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 int vib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
 void vib_qpc_put(struct vib_qpc *qpc);
-void vib_qpc_fail(struct vib_qpc *qpc);
+void vib_qpc_to_err(struct vib_qpc *qpc);
+void __vib_qpc_break(struct vib_qpc *qpc);
+struct vib_qpc *vib_qpc_find(struct vib_port *port, u32 qpn);
+void vib_qps_show(struct vib_hca *hca, struct seq_file *s);
 
 /* vib_ud.c: called under the sender's sq_lock, interrupts off, in an RCU read section */
 enum ib_wc_status vib_ud_send(struct vib_qpc *qpc, const struct ib_send_wr *wr);
 void vib_ud_deliver(struct vib_port *port, struct vib_pkt *pkt);
+void vib_ud_rx(struct vib_port *port, struct vib_qpc *qpc, struct vib_pkt *pkt);
 u32 vib_pkt_copy(const struct vib_pkt *pkt, void *buf, u32 off, u32 len);
+bool vib_sge_ok(const struct ib_sge *sge);
 
 /* vib_lso.c */
 enum ib_wc_status vib_lso_send(struct vib_qpc *qpc, const struct ib_ud_wr *wr,
@@ -479,12 +500,16 @@ void vib_csum_finish(struct vib_pkt *pkt, void *buf, bool wanted);
 int vib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int vib_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 void vib_mcast_detach_all(struct vib_qpc *qpc);
-void vib_mcast_deliver(struct vib_port *port, struct vib_pkt *pkt,
-		       void (*rx)(struct vib_port *port, struct vib_qpc *qpc,
-				  struct vib_pkt *pkt));
+void vib_mcast_deliver(struct vib_port *port, struct vib_pkt *pkt);
 void vib_mcast_show(struct vib_port *port, struct seq_file *s);
 
-/* vib_ctl.c: debugfs, counts, oracles, faults on demand, cost of the fabric */
+/* vib_ctl.c: debugfs and the commands written to it */
+extern struct dentry *vib_dbg_root;
+int vib_ctl_init(void);
+void vib_ctl_stop(void);
+void vib_ctl_exit(void);
+
+/* vib_stat.c: counts, oracles, faults on demand, cost of the fabric, and the files that show them */
 struct vib_count {
 	atomic_t live;
 	atomic_t high;
@@ -502,11 +527,12 @@ extern atomic64_t vib_oracles[VIB_OR_NR];
 DECLARE_STATIC_KEY_FALSE(vib_cost_key);
 DECLARE_STATIC_KEY_FALSE(vib_fail_key);
 DECLARE_PER_CPU(struct vib_cost, vib_cost);
-int vib_ctl_init(void);
-void vib_ctl_exit(void);
-void vib_ctl_hca_add(struct vib_hca *hca);
-void vib_ctl_hca_del(struct vib_hca *hca);
+void vib_stat_init(struct dentry *root);
+void vib_stat_hca_add(struct vib_hca *hca);
+void vib_stat_hca_del(struct vib_hca *hca);
 void vib_cost_switch(bool on);
+int vib_fail_set(const char *op, unsigned int nth, unsigned int count, int error);
+void vib_fail_clear(void);
 int __vib_fail(enum vib_failop op);
 void vib_obj_add(enum vib_obj kind);
 

@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The control file: debugfs vib/ctl takes commands, one a line, and answers by errno.
+ *
+ *	hca add NAME [ports=N] [sw=S]		hca del NAME [fatal]
+ *	sw add S [ports=N]			sw del S
+ *	cable A:1 S:3				uncable A:1
+ *	link A:1 up|down			link A:1 bounce [MS]
+ *	set A:1 pkey I V			set A:1 guid I V
+ *	set A:1 lid N | smlid N | prefix V	set A:1 state init|armed|active
+ *	set A:1 rereg
+ *	event A:1 NAME [COUNT [GAP_MS]]
+ *	trap A:1 NAME
+ *	set dev KEY VALUE
+ *	failop OP NTH COUNT ERRNO		failop clear
+ *
+ * A:1 is port 1 of the node with name A, HCA or switch; "set" and "event" want an HCA. Several lines
+ * may come in one write; the first one that fails ends it, and its errno is returned. Empty lines
+ * and lines that begin with # are skipped.
+ *
+ * Commands run in the context of the writer, one at a time, under vib_ctl_mutex. Only those that
+ * create or remove an HCA run without it, because the core calls many others meanwhile.
+ */
+#include "vib.h"
+
+#include <linux/ctype.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/fs.h>
+#include <linux/kernel.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#define CTL_WRITE_MAX	65536
+#define CTL_ARGS_MAX	8
+#define CTL_WAIT_MAX	60000	/* ms that a command may take by order */
+#define CTL_EVENTS_MAX	1000000
+
+struct dentry *vib_dbg_root;
+static struct dentry *ctl_file;
+
+/* A command, split into words */
+struct ctl_args {
+	int n;
+	char *word[CTL_ARGS_MAX];
+};
+
+struct ctl_cmd {
+	const char *name;
+	int (*run)(struct ctl_args *args);
+	int min_words;
+	bool unlocked;
+};
+
+static const char *ctl_arg(const struct ctl_args *args, int i)
+{
+	return i < args->n ? args->word[i] : NULL;
+}
+
+static int ctl_uint(const struct ctl_args *args, int i, unsigned int max, unsigned int *val)
+{
+	const char *word = ctl_arg(args, i);
+	int ret;
+
+	if (!word)
+		return -EINVAL;
+	ret = kstrtouint(word, 0, val);
+	if (ret)
+		return ret;
+	return *val > max ? -ERANGE : 0;
+}
+
+/* A number that may be missing */
+static int ctl_opt_uint(const struct ctl_args *args, int i, unsigned int max, unsigned int *val)
+{
+	return ctl_arg(args, i) ? ctl_uint(args, i, max, val) : 0;
+}
+
+static int ctl_u64(const struct ctl_args *args, int i, u64 *val)
+{
+	const char *word = ctl_arg(args, i);
+
+	return word ? kstrtou64(word, 0, val) : -EINVAL;
+}
+
+/* Value of KEY=VALUE among the words from @first on */
+static const char *ctl_key(const struct ctl_args *args, int first, const char *key)
+{
+	size_t len = strlen(key);
+	int i;
+
+	for (i = first; i < args->n; i++)
+		if (!strncmp(args->word[i], key, len) && args->word[i][len] == '=')
+			return args->word[i] + len + 1;
+	return NULL;
+}
+
+/* Each word from @first on must be one of the keys */
+static int ctl_check_keys(const struct ctl_args *args, int first, const char *const *keys)
+{
+	const char *const *key;
+	size_t len;
+	int i;
+
+	for (i = first; i < args->n; i++) {
+		for (key = keys; *key; key++) {
+			len = strlen(*key);
+			if (!strncmp(args->word[i], *key, len) && args->word[i][len] == '=')
+				break;
+		}
+		if (!*key)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int ctl_split_port(char *word, char **name, unsigned int *num)
+{
+	char *colon = strrchr(word, ':');
+	int ret;
+
+	if (!colon)
+		return -EINVAL;
+	ret = kstrtouint(colon + 1, 10, num);
+	if (ret)
+		return ret;
+	*colon = '\0';
+	*name = word;
+	return 0;
+}
+
+/* A:1 of an HCA; valid as long as vib_ctl_mutex is held */
+static struct vib_port *ctl_port(char *word)
+{
+	struct vib_port *port;
+	struct vib_hca *hca;
+	unsigned int num;
+	char *name;
+	int ret;
+
+	lockdep_assert_held(&vib_ctl_mutex);
+	ret = ctl_split_port(word, &name, &num);
+	if (ret)
+		return ERR_PTR(ret);
+	hca = __vib_hca_find(name);
+	port = hca ? vib_hca_port(hca, num) : NULL;
+	return port ?: ERR_PTR(-ENODEV);
+}
+
+/* The same of an HCA or a switch */
+static struct vib_lport *ctl_lport(char *word)
+{
+	struct vib_lport *lp = NULL;
+	struct vib_port *port;
+	struct vib_switch *sw;
+	struct vib_hca *hca;
+	unsigned int num;
+	char *name;
+	int ret;
+
+	lockdep_assert_held(&vib_ctl_mutex);
+	ret = ctl_split_port(word, &name, &num);
+	if (ret)
+		return ERR_PTR(ret);
+	hca = __vib_hca_find(name);
+	sw = hca ? NULL : vib_switch_find(name);
+	if (hca) {
+		port = vib_hca_port(hca, num);
+		lp = port ? &port->lport : NULL;
+	} else if (sw && num) {
+		lp = vib_switch_port(sw, num);
+	}
+	return lp ?: ERR_PTR(-ENODEV);
+}
+
+static int ctl_hca_add(struct ctl_args *args)
+{
+	static const char *const keys[] = { "ports", "sw", NULL };
+	const char *word = ctl_key(args, 3, "ports");
+	unsigned int nports = 1;
+	int ret;
+
+	ret = ctl_check_keys(args, 3, keys);
+	if (!ret && word)
+		ret = kstrtouint(word, 10, &nports);
+	return ret ?: vib_hca_add(args->word[2], nports, ctl_key(args, 3, "sw"));
+}
+
+static int ctl_hca(struct ctl_args *args)
+{
+	const char *how = ctl_arg(args, 3);
+
+	if (!strcmp(args->word[1], "add"))
+		return ctl_hca_add(args);
+	if (strcmp(args->word[1], "del") || args->n > 4 || (how && strcmp(how, "fatal")))
+		return -EINVAL;
+	return vib_hca_del(args->word[2], how);
+}
+
+static int ctl_sw(struct ctl_args *args)
+{
+	static const char *const keys[] = { "ports", NULL };
+	const char *word = ctl_key(args, 3, "ports");
+	unsigned int nports = 8;
+	struct vib_switch *sw;
+	int ret;
+
+	ret = ctl_check_keys(args, 3, keys);
+	if (!ret && word)
+		ret = kstrtouint(word, 10, &nports);
+	if (ret)
+		return ret;
+	if (!strcmp(args->word[1], "add"))
+		return vib_switch_add(args->word[2], nports);
+	if (strcmp(args->word[1], "del") || args->n != 3)
+		return -EINVAL;
+	sw = vib_switch_find(args->word[2]);
+	if (!sw)
+		return -ENOENT;
+	vib_switch_del(sw);
+	return 0;
+}
+
+static int ctl_cable(struct ctl_args *args)
+{
+	struct vib_lport *a = ctl_lport(args->word[1]);
+	struct vib_lport *b;
+
+	if (IS_ERR(a))
+		return PTR_ERR(a);
+	b = ctl_lport(args->word[2]);
+	return IS_ERR(b) ? PTR_ERR(b) : vib_cable(a, b);
+}
+
+static int ctl_uncable(struct ctl_args *args)
+{
+	struct vib_lport *lp = ctl_lport(args->word[1]);
+
+	return IS_ERR(lp) ? PTR_ERR(lp) : vib_uncable(lp);
+}
+
+static int ctl_link(struct ctl_args *args)
+{
+	struct vib_lport *lp = ctl_lport(args->word[1]);
+	const char *what = args->word[2];
+	unsigned int ms = 0;
+	int ret;
+
+	if (IS_ERR(lp))
+		return PTR_ERR(lp);
+	if (!strcmp(what, "bounce")) {
+		ret = ctl_opt_uint(args, 3, CTL_WAIT_MAX, &ms);
+		if (ret)
+			return ret;
+		vib_lport_link(lp, false);
+		if (ms && msleep_interruptible(ms))
+			ret = -EINTR;
+		vib_lport_link(lp, true);
+		return ret;
+	}
+	if (args->n != 3 || (strcmp(what, "up") && strcmp(what, "down")))
+		return -EINVAL;
+	vib_lport_link(lp, !strcmp(what, "up"));
+	return 0;
+}
+
+static int ctl_set_knob(const char *key, const char *val)
+{
+	static const char *const comps[] = { "softirq", "hardirq", "spread" };
+	static const char *const csums[] = { "trust", "full", "lie", "off" };
+	unsigned int num;
+	bool flag;
+	int ret;
+
+	if (!strcmp(key, "comp") || !strcmp(key, "csum")) {
+		ret = *key == 'c' && key[1] == 'o' ?
+		      match_string(comps, ARRAY_SIZE(comps), val) :
+		      match_string(csums, ARRAY_SIZE(csums), val);
+		if (ret < 0)
+			return ret;
+		if (!strcmp(key, "comp"))
+			WRITE_ONCE(vib_knobs.comp, ret);
+		else
+			WRITE_ONCE(vib_knobs.csum, ret);
+		return 0;
+	}
+	if (!strcmp(key, "spurious") || !strcmp(key, "max_sge")) {
+		ret = kstrtouint(val, 0, &num);
+		if (ret)
+			return ret;
+		if (*key == 's')
+			WRITE_ONCE(vib_knobs.spurious, num);
+		else if (!num || num > VIB_MAX_SGE)
+			return -ERANGE;
+		else
+			WRITE_ONCE(vib_knobs.max_sge, num);
+		return 0;
+	}
+	ret = kstrtobool(val, &flag);
+	if (ret)
+		return ret;
+	if (!strcmp(key, "tso"))
+		WRITE_ONCE(vib_knobs.tso, flag);
+	else if (!strcmp(key, "missed"))
+		WRITE_ONCE(vib_knobs.missed, flag);
+	else if (!strcmp(key, "scribble"))
+		WRITE_ONCE(vib_knobs.scribble, flag);
+	else if (!strcmp(key, "cost"))
+		vib_cost_switch(flag);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int ctl_set_pkey(struct vib_port *port, const struct ctl_args *args)
+{
+	unsigned int index, pkey;
+	int ret;
+
+	ret = ctl_uint(args, 3, VIB_PKEYS_MAX - 1, &index) ?: ctl_uint(args, 4, U16_MAX, &pkey);
+	return ret ?: vib_port_set_pkey(port, index, pkey);
+}
+
+static int ctl_set_guid(struct vib_port *port, const struct ctl_args *args)
+{
+	unsigned int index;
+	u64 guid;
+	int ret;
+
+	ret = ctl_uint(args, 3, VIB_GUIDS_MAX - 1, &index) ?: ctl_u64(args, 4, &guid);
+	return ret ?: vib_port_set_guid(port, index, guid);
+}
+
+static int ctl_set_lid(struct vib_port *port, const struct ctl_args *args)
+{
+	unsigned int lid;
+	int ret;
+
+	ret = ctl_uint(args, 3, U16_MAX, &lid);
+	if (ret)
+		return ret;
+	return !strcmp(args->word[2], "lid") ? vib_port_set_lid(port, lid) :
+					       vib_port_set_sm_lid(port, lid);
+}
+
+static int ctl_set_prefix(struct vib_port *port, const struct ctl_args *args)
+{
+	u64 prefix;
+	int ret;
+
+	ret = ctl_u64(args, 3, &prefix);
+	return ret ?: vib_port_set_prefix(port, prefix);
+}
+
+static int ctl_set_state(struct vib_port *port, const struct ctl_args *args)
+{
+	static const char *const names[] = {
+		[IB_PORT_DOWN] = "down",
+		[IB_PORT_INIT] = "init",
+		[IB_PORT_ARMED] = "armed",
+		[IB_PORT_ACTIVE] = "active",
+	};
+	const char *word = ctl_arg(args, 3);
+	unsigned int i;
+
+	for (i = IB_PORT_DOWN; word && i < ARRAY_SIZE(names); i++)
+		if (!strcmp(word, names[i]))
+			return vib_port_set_state(port, i);
+	return -EINVAL;
+}
+
+static int ctl_set_rereg(struct vib_port *port, const struct ctl_args *args)
+{
+	vib_port_rereg(port);
+	return 0;
+}
+
+static int ctl_set(struct ctl_args *args)
+{
+	static const struct {
+		const char *name;
+		int (*run)(struct vib_port *port, const struct ctl_args *args);
+		int words;
+	} what[] = {
+		{ "pkey", ctl_set_pkey, 5 },
+		{ "guid", ctl_set_guid, 5 },
+		{ "lid", ctl_set_lid, 4 },
+		{ "smlid", ctl_set_lid, 4 },
+		{ "prefix", ctl_set_prefix, 4 },
+		{ "state", ctl_set_state, 4 },
+		{ "rereg", ctl_set_rereg, 3 },
+	};
+	struct vib_port *port;
+	unsigned int i;
+
+	if (!strcmp(args->word[1], "dev"))
+		return args->n == 4 ? ctl_set_knob(args->word[2], args->word[3]) : -EINVAL;
+	port = ctl_port(args->word[1]);
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	for (i = 0; i < ARRAY_SIZE(what); i++)
+		if (!strcmp(args->word[2], what[i].name))
+			return args->n == what[i].words ? what[i].run(port, args) : -EINVAL;
+	return -EINVAL;
+}
+
+static int ctl_event(struct ctl_args *args)
+{
+	static const struct {
+		const char *name;
+		enum ib_event_type type;
+	} events[] = {
+		{ "port_active", IB_EVENT_PORT_ACTIVE },
+		{ "port_err", IB_EVENT_PORT_ERR },
+		{ "lid_change", IB_EVENT_LID_CHANGE },
+		{ "pkey_change", IB_EVENT_PKEY_CHANGE },
+		{ "sm_change", IB_EVENT_SM_CHANGE },
+		{ "client_reregister", IB_EVENT_CLIENT_REREGISTER },
+		{ "gid_change", IB_EVENT_GID_CHANGE },
+		{ "device_fatal", IB_EVENT_DEVICE_FATAL },
+	};
+	struct vib_port *port = ctl_port(args->word[1]);
+	unsigned int count = 1, gap = 0, i, n;
+	int ret;
+
+	if (IS_ERR(port))
+		return PTR_ERR(port);
+	ret = ctl_opt_uint(args, 3, CTL_EVENTS_MAX, &count) ?:
+	      ctl_opt_uint(args, 4, CTL_WAIT_MAX, &gap);
+	if (ret)
+		return ret;
+	if ((u64)count * gap > CTL_WAIT_MAX)
+		return -ERANGE;
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		if (!strcmp(args->word[2], events[i].name))
+			break;
+	if (i == ARRAY_SIZE(events))
+		return -EINVAL;
+	for (n = 0; n < count; n++) {
+		if (n && gap && msleep_interruptible(gap))
+			return -EINTR;
+		vib_hca_event(port, events[i].type);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int ctl_trap(struct ctl_args *args)
+{
+	static const struct {
+		const char *name;
+		enum vib_trap_kind kind;
+	} traps[] = {
+		{ "integrity", VIB_TRAP_INTEGRITY },
+		{ "overrun", VIB_TRAP_OVERRUN },
+		{ "watchdog", VIB_TRAP_WATCHDOG },
+	};
+	struct vib_lport *lp = ctl_lport(args->word[1]);
+	unsigned int i;
+
+	if (IS_ERR(lp))
+		return PTR_ERR(lp);
+	for (i = 0; i < ARRAY_SIZE(traps); i++)
+		if (!strcmp(args->word[2], traps[i].name))
+			return vib_trap_link_error(lp, traps[i].kind);
+	return -EINVAL;
+}
+
+static int ctl_failop(struct ctl_args *args)
+{
+	unsigned int nth, count, error;
+	int ret;
+
+	if (args->n == 2 && !strcmp(args->word[1], "clear")) {
+		vib_fail_clear();
+		return 0;
+	}
+	if (args->n != 5)
+		return -EINVAL;
+	ret = ctl_uint(args, 2, UINT_MAX, &nth) ?: ctl_uint(args, 3, UINT_MAX, &count) ?:
+	      ctl_uint(args, 4, MAX_ERRNO, &error);
+	return ret ?: vib_fail_set(args->word[1], nth, count, -(int)error);
+}
+
+static const struct ctl_cmd ctl_cmds[] = {
+	{ "hca", ctl_hca, 3, true },
+	{ "sw", ctl_sw, 3 },
+	{ "cable", ctl_cable, 3 },
+	{ "uncable", ctl_uncable, 2 },
+	{ "link", ctl_link, 3 },
+	{ "set", ctl_set, 3 },
+	{ "event", ctl_event, 3 },
+	{ "trap", ctl_trap, 3 },
+	{ "failop", ctl_failop, 2 },
+};
+
+static int ctl_run(const struct ctl_cmd *cmd, struct ctl_args *args)
+{
+	int ret;
+
+	if (args->n < cmd->min_words)
+		return -EINVAL;
+	if (cmd->unlocked)
+		return cmd->run(args);
+	ret = mutex_lock_interruptible(&vib_ctl_mutex);
+	if (ret)
+		return ret;
+	ret = cmd->run(args);
+	mutex_unlock(&vib_ctl_mutex);
+	return ret;
+}
+
+static int ctl_line(char *line)
+{
+	struct ctl_args args = {};
+	unsigned int i;
+	char *word;
+
+	while ((word = strsep(&line, " \t\r"))) {
+		if (!*word)
+			continue;
+		if (args.n == CTL_ARGS_MAX)
+			return -E2BIG;
+		args.word[args.n++] = word;
+	}
+	if (!args.n || *args.word[0] == '#')
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(ctl_cmds); i++)
+		if (!strcmp(args.word[0], ctl_cmds[i].name))
+			return ctl_run(&ctl_cmds[i], &args);
+	return -EINVAL;
+}
+
+static ssize_t ctl_write(struct file *file, const char __user *ubuf, size_t len, loff_t *pos)
+{
+	char *buf, *rest, *line;
+	int ret = 0;
+
+	if (len > CTL_WRITE_MAX)
+		return -E2BIG;
+	buf = memdup_user_nul(ubuf, len);
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	rest = buf;
+	if (strlen(buf) != len)
+		ret = -EINVAL;
+	while (!ret && (line = strsep(&rest, "\n")))
+		ret = ctl_line(line);
+	kfree(buf);
+	return ret ?: len;
+}
+
+static const struct file_operations ctl_fops = {
+	.owner = THIS_MODULE,
+	.open = nonseekable_open,
+	.write = ctl_write,
+};
+
+/**
+ * vib_ctl_init - create the directory in debugfs with its files
+ *
+ * Context: process.
+ * Return: 0, or an errno if there is no debugfs.
+ */
+int vib_ctl_init(void)
+{
+	vib_dbg_root = debugfs_create_dir("vib", NULL);
+	if (IS_ERR(vib_dbg_root))
+		return PTR_ERR(vib_dbg_root);
+	ctl_file = debugfs_create_file("ctl", 0600, vib_dbg_root, NULL, &ctl_fops);
+	vib_stat_init(vib_dbg_root);
+	return 0;
+}
+
+/**
+ * vib_ctl_stop - take no more commands
+ *
+ * Context: process; waits for the one that runs.
+ */
+void vib_ctl_stop(void)
+{
+	debugfs_remove(ctl_file);
+	ctl_file = NULL;
+}
+
+/**
+ * vib_ctl_exit - remove the directory; HCAs and their files are gone
+ *
+ * Context: process; waits for readers.
+ */
+void vib_ctl_exit(void)
+{
+	debugfs_remove_recursive(vib_dbg_root);
+	vib_dbg_root = NULL;
+}
