@@ -270,6 +270,12 @@ extern int ipoib_mcast_debug_level;
 #define ipoib_mcast_debug_level	0
 #endif
 
+#ifdef CONFIG_INFINIBAND_IPOIB_DEBUG_DATA
+extern int ipoib_data_debug_level;
+#else
+#define ipoib_data_debug_level	0
+#endif
+
 #define ipoib_dbg(d, fmt, ...)						\
 do {									\
 	if (unlikely(ipoib_debug_level > 0))				\
@@ -279,6 +285,12 @@ do {									\
 #define ipoib_mcast_dbg(d, fmt, ...)					\
 do {									\
 	if (unlikely(ipoib_mcast_debug_level > 0))			\
+		netdev_printk(KERN_DEBUG, (d)->dev, fmt, ##__VA_ARGS__); \
+} while (0)
+
+#define ipoib_data_dbg(d, fmt, ...)					\
+do {									\
+	if (unlikely(ipoib_data_debug_level > 0))			\
 		netdev_printk(KERN_DEBUG, (d)->dev, fmt, ##__VA_ARGS__); \
 } while (0)
 

@@ -500,6 +500,7 @@ void ipoib_ctl_stop(struct ipoib_dev *d)
 	ctl_move(d, IPOIB_DOWN);
 	netif_carrier_off(d->dev);
 	d->retry_set = false;
+	d->sweep_set = false;
 	d->restart_failed = false;
 	ctl_flush(d);
 	/* let go of the dead ones that still wait for a visit */

@@ -50,6 +50,13 @@ module_param_named(mcast_debug_level, ipoib_mcast_debug_level, int, 0644);
 MODULE_PARM_DESC(mcast_debug_level, "Log multicast joins at debug level if > 0");
 #endif
 
+#ifdef CONFIG_INFINIBAND_IPOIB_DEBUG_DATA
+int ipoib_data_debug_level;
+
+module_param_named(data_debug_level, ipoib_data_debug_level, int, 0644);
+MODULE_PARM_DESC(data_debug_level, "Log each packet at debug level if > 0");
+#endif
+
 static int ipoib_ndo_init(struct net_device *dev)
 {
 	struct ipoib_dev *d = ipoib_priv(dev);

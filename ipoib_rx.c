@@ -169,6 +169,8 @@ static void rx_one(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot,
 		page_pool_dma_sync_for_cpu(rxq->pool, virt_to_head_page(va), 0,
 					   wc->byte_len);
 	class = rx_class(rxq, va, wc);
+	ipoib_data_dbg(rxq->dev, "received %u bytes from QP 0x%06x, class %d\n",
+		       wc->byte_len, wc->src_qp, class);
 	if (unlikely(class == IPOIB_RX_ECHO))
 		return;
 
@@ -407,8 +409,9 @@ int ipoib_rx_fill(struct ipoib_dev *d)
 	int err = 0, n = 0;
 	u32 i;
 
+	/* pages and work requests belong to the poll: keep it out */
+	napi_disable(&rxq->napi);
 	WRITE_ONCE(rxq->closing, false);
-	ib_req_notify_cq(rxq->cq, IB_CQ_NEXT_COMP);
 	for (i = 0; i < rxq->size && !err; i++) {
 		rxq->slot[i].va = rx_new_buf(rxq, GFP_KERNEL);
 		if (!rxq->slot[i].va) {
@@ -421,7 +424,14 @@ int ipoib_rx_fill(struct ipoib_dev *d)
 			n = 0;
 		}
 	}
-	return rx_post(rxq, n) ?: err;
+	err = rx_post(rxq, n) ?: err;
+	napi_enable(&rxq->napi);
+
+	/* the poll arms the completion queue when it has found it empty */
+	local_bh_disable();
+	napi_schedule(&rxq->napi);
+	local_bh_enable();
+	return err;
 }
 
 /**

@@ -531,9 +531,10 @@ void ipoib_tx_open(struct ipoib_dev *d)
 {
 	struct ipoib_txq *txq = &d->txq;
 
-	ib_req_notify_cq(txq->cq, IB_CQ_NEXT_COMP);
 	__netif_tx_lock_bh(txq->nq);
 	WRITE_ONCE(txq->open, true);
+	/* the poll arms the completion queue when it has found it empty */
+	napi_schedule(&txq->napi);
 	__netif_tx_unlock_bh(txq->nq);
 	netif_tx_wake_queue(txq->nq);
 }

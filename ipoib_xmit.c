@@ -92,6 +92,8 @@ static void xmit_one(struct ipoib_dev *d, struct sk_buff *skb,
 	struct ipoib_ah *ah;
 	u32 qpn;
 
+	ipoib_data_dbg(d, "sending %u bytes to %pI6 QP 0x%06x\n", skb->len,
+		       ipoib_addr_gid(hw), ipoib_addr_qpn(hw));
 	t = ipoib_target_find(d, ipoib_addr_gid(hw));
 	if (unlikely(!t)) {
 		t = xmit_make_target(d, class, ipoib_addr_gid(hw));

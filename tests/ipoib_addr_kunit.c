@@ -138,7 +138,7 @@ static void addr_set_pkey(struct kunit *test)
 }
 
 /* bit set: a group that differs from the broadcast address in this byte is ours */
-#define FREE_BYTES	(1u << 6 | 0x3ffu << 10)
+#define FREE_BYTES	0xffc40u
 
 /* Every byte in turn, every bit of it: only signature and group id are free. */
 static void addr_in_partition(struct kunit *test)
@@ -289,6 +289,7 @@ static struct kunit_suite ipoib_addr_suite = {
 	.name = "ipoib_addr",
 	.test_cases = ipoib_addr_cases,
 };
+
 kunit_test_suite(ipoib_addr_suite);
 
 MODULE_DESCRIPTION("Unit tests of the IPoIB link-layer address");

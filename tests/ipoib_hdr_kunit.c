@@ -227,6 +227,7 @@ static struct kunit_suite ipoib_hdr_suite = {
 	.name = "ipoib_hdr",
 	.test_cases = ipoib_hdr_cases,
 };
+
 kunit_test_suite(ipoib_hdr_suite);
 
 MODULE_DESCRIPTION("Unit tests of IPoIB packet classification");

@@ -155,6 +155,7 @@ static struct kunit_suite ipoib_ring_suite = {
 	.name = "ipoib_ring",
 	.test_cases = ipoib_ring_cases,
 };
+
 kunit_test_suite(ipoib_ring_suite);
 
 MODULE_DESCRIPTION("Unit tests of the IPoIB descriptor ring arithmetic");

@@ -10,6 +10,8 @@
 #ifndef _SHIM_KUNIT_TEST_H
 #define _SHIM_KUNIT_TEST_H
 
+#include <stdio.h>
+
 #include <linux/kernel.h>
 #include <linux/module.h>
 #include <linux/string.h>
@@ -53,8 +55,7 @@ struct kunit_suite {
 
 void kunit_shim_register(struct kunit_suite *suite);
 void kunit_shim_fail(struct kunit *test, const char *file, int line,
-		     const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+		     const char *fmt, ...) __printf(4, 5);
 
 #define KUNIT_CASE(fn)			{ .run_case = fn, .name = #fn }
 #define KUNIT_CASE_PARAM(fn, gen)					\
@@ -67,7 +68,7 @@ static const void *prefix##_gen_params(const void *prev, char *desc)	\
 									\
 	if (row >= (rows) + ARRAY_SIZE(rows))				\
 		return NULL;						\
-	strncpy(desc, row->member, KUNIT_PARAM_DESC_SIZE - 1);		\
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s", row->member);	\
 	return row;							\
 }
 

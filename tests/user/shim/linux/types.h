@@ -8,15 +8,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
 typedef unsigned long long u64;
-typedef int8_t s8;
-typedef int16_t s16;
-typedef int32_t s32;
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
 typedef long long s64;
 
 typedef u16 __be16;
@@ -24,6 +23,8 @@ typedef u32 __be32;
 typedef u64 __be64;
 
 #define sizeof_field(type, member)	sizeof(((type *)0)->member)
+
+#define __printf(a, b)	__attribute__((format(printf, a, b)))
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
