@@ -79,13 +79,13 @@ static void ring_stamp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ipoib_ring_passed(r->tail, r->stamp), r->passed);
 }
 
-struct upto_row {
+struct behind_row {
 	const char *name;
 	u32 tail, slot, size;
-	u32 upto;
+	u32 behind;
 };
 
-static const struct upto_row upto_rows[] = {
+static const struct behind_row behind_rows[] = {
 	{ "first slot", 0, 0, 128, 1 },
 	{ "last slot", 0, 127, 128, 128 },
 	{ "a batch", 3, 9, 128, 10 },
@@ -99,13 +99,13 @@ static const struct upto_row upto_rows[] = {
 	{ "largest ring across the wrap", 0xffffe001, 0, 8192, 1 },
 };
 
-KUNIT_ARRAY_PARAM_DESC(upto, upto_rows, name);
+KUNIT_ARRAY_PARAM_DESC(behind, behind_rows, name);
 
-static void ring_upto(struct kunit *test)
+static void ring_behind(struct kunit *test)
 {
-	const struct upto_row *r = test->param_value;
+	const struct behind_row *r = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, ipoib_ring_upto(r->tail, r->slot, r->size), r->upto);
+	KUNIT_EXPECT_EQ(test, ipoib_ring_upto(r->tail, r->slot, r->size), r->behind);
 }
 
 static const u32 walk_start[] = { 0, 1, 0x7ffffff0, 0xfffffff0, 0xffffffff };
@@ -146,7 +146,7 @@ static void ring_walk(struct kunit *test)
 static struct kunit_case ipoib_ring_cases[] = {
 	KUNIT_CASE_PARAM(ring_room, ring_gen_params),
 	KUNIT_CASE_PARAM(ring_stamp, passed_gen_params),
-	KUNIT_CASE_PARAM(ring_upto, upto_gen_params),
+	KUNIT_CASE_PARAM(ring_behind, behind_gen_params),
 	KUNIT_CASE(ring_walk),
 	{}
 };
