@@ -10,4 +10,44 @@ ib_ipoib-y := ipoib_main.o ipoib_ctl.o ipoib_xmit.o ipoib_path.o \
 
 else
 
+# What a person types; "make help" lists it. The scripts behind it say more in their first lines.
+
+KVER ?= $(shell KVER= bash -c '. tests/vm/common.sh; debian_release' 2>/dev/null)
+
+.PHONY: all module modules_install setup demo check lint bench clean help
+
+all: module
+
+module:
+	@dir=$$(tests/vm/build --verbose --only ipoib "$(KVER)") && \
+		cp "$$dir/ipoib/ib_ipoib.ko" . && echo "ib_ipoib.ko is built for $(KVER)"
+
+modules_install: module
+	$(MAKE) -C "/lib/modules/$(KVER)/build" M="$(CURDIR)/build/$(KVER)/ipoib" \
+		INSTALL_MOD_DIR=updates modules_install
+
+setup:
+	@tests/setup
+
+demo check lint: setup
+	@tests/$@
+
+bench: setup
+	@tests/bench/run
+
+clean:
+	rm -rf build ib_ipoib.ko
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
+#: make                  build ib_ipoib.ko for KVER, by default the newest Debian 6.12 kernel
+#: make modules_install  install it into updates/, where it wins over the kernel's own
+#: make demo             boot a virtual machine with a virtual fabric and show traffic over it
+#: make check            run all tests
+#: make lint             run the static checks only
+#: make bench            measure against the kernel's own ib_ipoib
+#: make setup            install the Debian packages that all this needs (done by the four above)
+#: make clean            remove what was built here (not the debug kernel in the cache)
+
 endif
