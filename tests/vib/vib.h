@@ -17,7 +17,7 @@
  *	hca->obj_lock		lists of QPs and CQs
  *	qpc->sq_lock		send queue of the sender
  *	port->mcast_lock	writers of the multicast attach table
- *	qpc->rq_lock		receive queue of the receiver; sq_lock of a QP is never taken under it
+ *	qpc->rq_lock		receive queue of the receiver; no sq_lock is ever taken under it
  *	cq->lock		completion ring
  *	hca->ev_lock		leaf: may events still be raised?
  *	(locks of vib_fabric.h)	leaves as far as this file is concerned
@@ -216,8 +216,8 @@ enum vib_arm {
 	VIB_ARM_NEXT,
 };
 
-/**
- * struct vib_cq - completion queue
+/*
+ * Completion queue
  *
  * L: @lock   I: set once
  */
@@ -258,8 +258,8 @@ struct vib_rwqe {
 	bool bad_key;
 };
 
-/**
- * struct vib_qpc - the part of a QP that packets and completions meet
+/*
+ * The part of a QP that packets and completions meet
  *
  * Lives longer than the ib_qp: packets find it under RCU.
  *
@@ -358,9 +358,7 @@ enum vib_rx_drop {
 	VIB_RXD_NR,
 };
 
-/**
- * struct vib_port - a port of an HCA
- */
+/* A port of an HCA */
 struct vib_port {
 	struct vib_hca *hca;			/* I */
 	u8 num;					/* I: 1.. */
@@ -373,9 +371,7 @@ struct vib_port {
 	struct vib_lport lport;
 };
 
-/**
- * struct vib_hca - one ib_device
- */
+/* One ib_device */
 struct vib_hca {
 	struct ib_device ibdev;			/* first: ib_alloc_device() */
 	struct platform_device *pdev;
@@ -392,8 +388,8 @@ struct vib_hca {
 	spinlock_t obj_lock;			/* the two lists */
 	struct list_head qp_list;
 	struct list_head cqs;
-	spinlock_t ev_lock;
-	bool live;				/* ev_lock: events may be dispatched */
+	spinlock_t ev_lock;			/* live */
+	bool live;				/* events may be dispatched */
 	bool fatal;				/* posts fail: the device was torn out */
 	struct dentry *dbg;
 	struct list_head entry;			/* vib_hcas, under vib_ctl_mutex */
@@ -509,7 +505,7 @@ int vib_ctl_init(void);
 void vib_ctl_stop(void);
 void vib_ctl_exit(void);
 
-/* vib_stat.c: counts, oracles, faults on demand, cost of the fabric, and the files that show them */
+/* vib_stat.c: counts, oracles, faults on demand, cost of the fabric, and files that show them */
 struct vib_count {
 	atomic_t live;
 	atomic_t high;

@@ -19,8 +19,6 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "vib_compat.h"
-
 static void cq_call(struct vib_cq *cq)
 {
 	if (cq->ibcq.comp_handler)
@@ -180,7 +178,8 @@ void __vib_cq_commit(struct vib_cq *cq, bool solicited)
 	if (likely(!cq->mod_usec || cq->since_fire >= cq->mod_count))
 		__cq_fire(cq);
 	else if (!hrtimer_is_queued(&cq->timer))
-		hrtimer_start(&cq->timer, ns_to_ktime(cq->mod_usec * NSEC_PER_USEC), HRTIMER_MODE_REL);
+		hrtimer_start(&cq->timer, ns_to_ktime(cq->mod_usec * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL);
 }
 
 /**
@@ -328,7 +327,8 @@ int vib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	spin_lock_init(&cq->lock);
 	tasklet_setup(&cq->tasklet, cq_tasklet);
 	init_irq_work(&cq->irq_work, cq_irq_work);
-	vib_hrtimer_setup(&cq->timer, cq_timer);
+	hrtimer_init(&cq->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	cq->timer.function = cq_timer;
 	INIT_CSD(&cq->csd, cq_remote, cq);
 	INIT_WORK(&cq->ev_work, cq_overrun_work);
 	spin_lock_irq(&hca->obj_lock);

@@ -14,9 +14,9 @@
  *	set dev KEY VALUE
  *	failop OP NTH COUNT ERRNO		failop clear
  *
- * A:1 is port 1 of the node with name A, HCA or switch; "set" and "event" want an HCA. Several lines
- * may come in one write; the first one that fails ends it, and its errno is returned. Empty lines
- * and lines that begin with # are skipped.
+ * A:1 is port 1 of the node with name A, HCA or switch; "set" and "event" want an HCA. Several
+ * lines may come in one write; the first one that fails ends it, and its errno is returned. Empty
+ * lines and lines that begin with # are skipped.
  *
  * Commands run in the context of the writer, one at a time, under vib_ctl_mutex. Only those that
  * create or remove an HCA run without it, because the core calls many others meanwhile.
@@ -265,52 +265,74 @@ static int ctl_link(struct ctl_args *args)
 	return 0;
 }
 
-static int ctl_set_knob(const char *key, const char *val)
+static int ctl_set_comp(const char *val)
 {
-	static const char *const comps[] = { "softirq", "hardirq", "spread" };
-	static const char *const csums[] = { "trust", "full", "lie", "off" };
-	unsigned int num;
-	bool flag;
+	static const char *const names[] = { "softirq", "hardirq", "spread" };
+	int i = match_string(names, ARRAY_SIZE(names), val);
+
+	if (i >= 0)
+		WRITE_ONCE(vib_knobs.comp, i);
+	return min(i, 0);
+}
+
+static int ctl_set_csum(const char *val)
+{
+	static const char *const names[] = { "trust", "full", "lie", "off" };
+	int i = match_string(names, ARRAY_SIZE(names), val);
+
+	if (i >= 0)
+		WRITE_ONCE(vib_knobs.csum, i);
+	return min(i, 0);
+}
+
+static int ctl_set_cost(const char *val)
+{
+	bool on;
 	int ret;
 
-	if (!strcmp(key, "comp") || !strcmp(key, "csum")) {
-		ret = *key == 'c' && key[1] == 'o' ?
-		      match_string(comps, ARRAY_SIZE(comps), val) :
-		      match_string(csums, ARRAY_SIZE(csums), val);
-		if (ret < 0)
-			return ret;
-		if (!strcmp(key, "comp"))
-			WRITE_ONCE(vib_knobs.comp, ret);
-		else
-			WRITE_ONCE(vib_knobs.csum, ret);
-		return 0;
-	}
-	if (!strcmp(key, "spurious") || !strcmp(key, "max_sge")) {
-		ret = kstrtouint(val, 0, &num);
-		if (ret)
-			return ret;
-		if (*key == 's')
-			WRITE_ONCE(vib_knobs.spurious, num);
-		else if (!num || num > VIB_MAX_SGE)
-			return -ERANGE;
-		else
-			WRITE_ONCE(vib_knobs.max_sge, num);
-		return 0;
-	}
-	ret = kstrtobool(val, &flag);
+	ret = kstrtobool(val, &on);
+	if (!ret)
+		vib_cost_switch(on);
+	return ret;
+}
+
+static int ctl_set_max_sge(const char *val)
+{
+	unsigned int num;
+	int ret;
+
+	ret = kstrtouint(val, 0, &num);
 	if (ret)
 		return ret;
-	if (!strcmp(key, "tso"))
-		WRITE_ONCE(vib_knobs.tso, flag);
-	else if (!strcmp(key, "missed"))
-		WRITE_ONCE(vib_knobs.missed, flag);
-	else if (!strcmp(key, "scribble"))
-		WRITE_ONCE(vib_knobs.scribble, flag);
-	else if (!strcmp(key, "cost"))
-		vib_cost_switch(flag);
-	else
-		return -EINVAL;
+	if (!num || num > VIB_MAX_SGE)
+		return -ERANGE;
+	WRITE_ONCE(vib_knobs.max_sge, num);
 	return 0;
+}
+
+static int ctl_set_knob(const char *key, const char *val)
+{
+	static const struct {
+		const char *key;
+		int (*set)(const char *val);
+		bool *flag;
+	} knobs[] = {
+		{ "comp", ctl_set_comp },
+		{ "csum", ctl_set_csum },
+		{ "cost", ctl_set_cost },
+		{ "max_sge", ctl_set_max_sge },
+		{ "tso", .flag = &vib_knobs.tso },
+		{ "missed", .flag = &vib_knobs.missed },
+		{ "scribble", .flag = &vib_knobs.scribble },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(knobs); i++) {
+		if (strcmp(key, knobs[i].key))
+			continue;
+		return knobs[i].set ? knobs[i].set(val) : kstrtobool(val, knobs[i].flag);
+	}
+	return strcmp(key, "spurious") ? -EINVAL : kstrtouint(val, 0, &vib_knobs.spurious);
 }
 
 static int ctl_set_pkey(struct vib_port *port, const struct ctl_args *args)

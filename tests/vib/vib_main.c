@@ -13,14 +13,11 @@
  */
 #include "vib.h"
 
-#include <linux/dma-mapping.h>
 #include <linux/idr.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-
-#include "vib_compat.h"
 
 #define VIB_GUID_PREFIX		0x02564942ULL
 #define VIB_NODES_MAX		4096
@@ -87,6 +84,7 @@ struct vib_knobs vib_knobs = {
 	.missed = true,
 };
 
+/* vib_hcas and the life of its members, control commands */
 DEFINE_MUTEX(vib_ctl_mutex);
 LIST_HEAD(vib_hcas);
 struct workqueue_struct *vib_ev_wq;
@@ -478,6 +476,8 @@ static int __init vib_init(void)
 {
 	int ret;
 
+	/* the device registers without a DMA device: ib_dma_*() must not follow it */
+	BUILD_BUG_ON(!IS_ENABLED(CONFIG_INFINIBAND_VIRT_DMA));
 	ret = vib_check_params();
 	if (ret)
 		return ret;

@@ -605,8 +605,8 @@ static int qp_post_list(struct vib_qpc *qpc, const struct ib_send_wr *wr,
  * @bad_wr: the first one that was not taken
  *
  * Context: any. Completion handlers are only scheduled. In process context with interrupts on
- * bottom halves are kept off meanwhile, so that the handlers' tasklets run on the way out instead of
- * in ksoftirqd.
+ * bottom halves are kept off meanwhile, so that the handlers' tasklets run on the way out instead
+ * of in ksoftirqd.
  * Return: 0; -EINVAL before RTS or for too many segments, -ENOMEM if the queue is full.
  */
 int vib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,

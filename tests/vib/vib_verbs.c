@@ -14,7 +14,8 @@
 #include <linux/string.h>
 #include <rdma/uverbs_ioctl.h>
 
-#define VERBS_FW_VERSION	(1ULL << 32)
+#define VERBS_FW_MAJOR	1
+#define VERBS_HW_REV	1
 
 static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			      struct ib_udata *udata)
@@ -26,13 +27,13 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	if (ret)
 		return ret;
 	*attr = (struct ib_device_attr) {
-		.fw_ver = VERBS_FW_VERSION,
+		.fw_ver = (u64)VERBS_FW_MAJOR << 32,
 		.sys_image_guid = cpu_to_be64(hca->node.sys_guid),
 		.max_mr_size = ~0ULL,
 		.page_size_cap = PAGE_SIZE,
 		.vendor_id = VIB_OUI,
 		.vendor_part_id = 1,
-		.hw_ver = 1,
+		.hw_ver = VERBS_HW_REV,
 		.max_qp = 65536,
 		.max_qp_wr = VIB_MAX_WR,
 		.device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_PORT_ACTIVE_EVENT |
@@ -75,10 +76,7 @@ static int verbs_modify_device(struct ib_device *ibdev, int mask, struct ib_devi
 
 static void verbs_fw_str(struct ib_device *ibdev, char *str)
 {
-	u64 ver = VERBS_FW_VERSION;
-
-	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%u", (u32)(ver >> 32),
-		 (u32)(ver >> 16) & 0xffff, (u32)ver & 0xffff);
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.0.0", VERBS_FW_MAJOR);
 }
 
 static int verbs_query_port(struct ib_device *ibdev, u32 num, struct ib_port_attr *attr)
@@ -264,9 +262,40 @@ static int verbs_enable(struct ib_device *ibdev)
 	return vib_fail(VIB_FAIL_ENABLE_DRIVER);
 }
 
+static ssize_t hca_type_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "VIB\n");
+}
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%x\n", VERBS_HW_REV);
+}
+static DEVICE_ATTR_RO(hw_rev);
+
+static ssize_t board_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "vib\n");
+}
+static DEVICE_ATTR_RO(board_id);
+
+/* What ibstat and its kin expect of a device beside the core's own attributes */
+static struct attribute *verbs_attrs[] = {
+	&dev_attr_board_id.attr,
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	NULL,
+};
+
+static const struct attribute_group verbs_attr_group = {
+	.attrs = verbs_attrs,
+};
+
 const struct ib_device_ops vib_dev_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
+	.device_group = &verbs_attr_group,
 
 	.alloc_pd = verbs_alloc_pd,
 	.attach_mcast = vib_attach_mcast,
