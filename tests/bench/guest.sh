@@ -1,0 +1,185 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The jobs of the benchmark, run inside the guest by tests/bench/run:
+#
+#	guest.sh METER DRIVER-NAME
+#
+# METER is the compiled tests/bench/meter.c. Every job is run over the two interfaces of the driver
+# and, when the driver is the stock one, over a veth pair of the same MTU as well. Results go to
+# $T_OUT/numbers, one "MEDIUM JOB KEY VALUE" a line, and what iperf3 said to $T_OUT.
+
+set -u
+
+meter=$1
+name=$2
+count=${BENCH_COUNT:-40000}
+rounds=${BENCH_ROUNDS:-5000}
+bytes=${BENCH_BYTES:-192M}
+costs=/sys/kernel/debug/vib/cost
+server=
+
+note()
+{
+	echo "$*" >>"$T_OUT/numbers"
+}
+
+die()
+{
+	echo "bench: $*" >&2
+	exit 1
+}
+
+# serve NETNS COMMAND...: start a server and wait until it says that it is ready
+serve()
+{
+	local ns=$1 line
+	shift
+
+	exec 5< <(exec ip netns exec "$ns" "$@")
+	server=$!
+	read -r -t 60 line <&5
+	[ "$line" = ready ] || die "$* does not start"
+}
+
+stop_server()
+{
+	kill "$server" 2>/dev/null
+	wait "$server" 2>/dev/null
+	exec 5<&-
+	server=
+}
+
+rx_packets()
+{
+	ip netns exec "$1" cat "/sys/class/net/$2/statistics/rx_packets"
+}
+
+# keep MEDIUM JOB "ns N idle M"
+keep()
+{
+	local medium=$1 job=$2 words
+
+	read -r -a words <<<"$3"
+	note "$medium" "$job" "${words[0]}" "${words[1]}"
+	note "$medium" "$job" "${words[2]}" "${words[3]}"
+}
+
+# cost_of FIELD: a sum that the fabric keeps while it is asked to
+cost_of()
+{
+	sed -n "s/.*\b$1=\([0-9]*\).*/\1/p" $costs | head -n 1
+}
+
+# blast MEDIUM JOB NETNS IFACE ADDR SIZE
+blast()
+{
+	local medium=$1 job=$2 ns=$3 iface=$4 addr=$5 size=$6
+	local before after said
+
+	serve "$ns" "$meter" sink "$addr" 7001
+	"$meter" blast "$addr" 7001 "$size" 2000 >/dev/null || die "$medium $job: no warm-up"
+	before=$(rx_packets "$ns" "$iface")
+	said=$("$meter" blast "$addr" 7001 "$size" "$count") || die "$medium $job failed"
+	after=$(rx_packets "$ns" "$iface")
+	stop_server
+	keep "$medium" "$job" "$said"
+	note "$medium" "$job" packets "$count"
+	note "$medium" "$job" received $((after - before))
+}
+
+# fabric MEDIUM JOB NETNS ADDR SIZE: the same, but how much of it passes inside post_send
+fabric()
+{
+	local medium=$1 job=$2 ns=$3 addr=$4 size=$5 start wrs
+
+	echo "set dev cost 1" >"$T_CTL" || die "the fabric does not measure its cost"
+	serve "$ns" "$meter" sink "$addr" 7001
+	start=$(cost_of ns)
+	wrs=$(cost_of wrs)
+	"$meter" blast "$addr" 7001 "$size" 10000 >/dev/null || die "$medium $job failed"
+	note "$medium" "$job" fabric_ns $(($(cost_of ns) - start))
+	note "$medium" "$job" fabric_wrs $(($(cost_of wrs) - wrs))
+	stop_server
+	echo "set dev cost 0" >"$T_CTL"
+}
+
+# pingpong MEDIUM JOB NETNS ADDR PROTOCOL
+pingpong()
+{
+	local medium=$1 job=$2 ns=$3 addr=$4 proto=$5 said
+
+	serve "$ns" "$meter" echo "$proto" "$addr" 7002
+	said=$("$meter" pingpong "$proto" "$addr" 7002 64 "$rounds") || die "$medium $job failed"
+	stop_server
+	keep "$medium" "$job" "$said"
+	note "$medium" "$job" rounds "$rounds"
+}
+
+listening()
+{
+	[ -n "$(ip netns exec "$1" ss -Hltn "sport = :$2")" ]
+}
+
+# stream MEDIUM JOB NETNS ADDR
+stream()
+{
+	local medium=$1 job=$2 ns=$3 addr=$4 i
+
+	ip netns exec "$ns" iperf3 -s -1 -B "$addr" >/dev/null &
+	server=$!
+	for ((i = 0; i < 600; i++)); do
+		listening "$ns" 5201 && break
+		sleep 0.05
+	done
+	iperf3 -c "$addr" -n "$bytes" -J >"$T_OUT/$medium-$job.json" || die "$medium $job failed"
+	wait "$server"
+	server=
+}
+
+# tso DEV on|off
+tso()
+{
+	ethtool -K "$1" tso "$2" || die "$1: no tso $2"
+}
+
+# all_jobs MEDIUM DEV NETNS PEER-DEV ADDR
+all_jobs()
+{
+	local medium=$1 dev=$2 ns=$3 peer=$4 addr=$5
+
+	ping -c 2 -i 0.2 -q "$addr" >/dev/null || die "$medium: $addr does not answer"
+	note "$medium" link mtu "$(cat "/sys/class/net/$dev/mtu")"
+	blast "$medium" udp18 "$ns" "$peer" "$addr" 18
+	blast "$medium" udp1400 "$ns" "$peer" "$addr" 1400
+	if [ "$medium" != veth ]; then
+		fabric "$medium" udp18 "$ns" "$addr" 18
+		fabric "$medium" udp1400 "$ns" "$addr" 1400
+	fi
+	pingpong "$medium" rtt-udp "$ns" "$addr" udp
+	pingpong "$medium" rtt-tcp "$ns" "$addr" tcp
+	stream "$medium" tcp-tso "$ns" "$addr"
+	tso "$dev" off
+	stream "$medium" tcp-notso "$ns" "$addr"
+	tso "$dev" on
+}
+
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null' EXIT
+
+sysctl -qw net.core.default_qdisc=pfifo_fast
+
+if [ "$name" = veth ]; then
+	ip netns add v || die "no network namespace"
+	ip link add v0 mtu 4092 type veth peer name v1 netns v mtu 4092 || die "no veth"
+	ip addr add 10.78.0.1/24 dev v0
+	ip link set v0 up
+	ip -n v addr add 10.78.0.2/24 dev v1
+	ip -n v link set v1 up
+	all_jobs veth v0 v v1 10.78.0.2
+	ip netns del v
+else
+	# the default one counts only for devices that come up after it was set
+	tc qdisc replace dev "$T_IF_A" root pfifo_fast
+	ip netns exec "$T_NS_B" tc qdisc replace dev "$T_IF_B" root pfifo_fast
+	all_jobs "$name" "$T_IF_A" "$T_NS_B" "$T_IF_B" "$T_IP4_B"
+fi
