@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Library for scripts that tests/vm/run runs in a guest. It works with both drivers.
+#
+#	. "$T_ROOT/tests/net/lib.sh"
+#	check "B answers" ping -c 1 -W 2 "$T_IP4_B"
+#	done_testing
+#
+# A is the side of the root namespace with $T_IF_A, B that of namespace $T_NS_B with $T_IF_B.
+#
+# Results, one line a test ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"):
+#	ok NAME			it passed
+#	not_ok NAME [WHY]	it failed
+#	skip NAME WHY		it could not be tried
+#	check NAME COMMAND...	passes if COMMAND does; shows its output if it fails
+#	check_not NAME COMMAND...	passes if COMMAND fails
+#	is NAME GOT WANT	passes if the two are the same text
+#	note TEXT		a line of comment
+#	done_testing		the last line of a script; ends it with 0 if nothing failed, 1 if
+#				something did or nothing was tested, 4 if everything was skipped
+# A script that ends without done_testing has failed.
+#
+# Waiting:
+#	wait_for SECONDS COMMAND...	true as soon as COMMAND is, false if it is not in time
+#	wait_carrier [SECONDS]		both interfaces have a carrier
+#	wait_addresses [SECONDS]	no IPv6 address is tentative any more
+#
+# Where and what:
+#	in_b COMMAND...		run it in namespace b
+#	counter_a NAME [IF]	a file of statistics/, as rx_packets, of ib0 or IF
+#	counter_b NAME [IF]	the same of ib1 or IF in namespace b
+#	drops			all drops and errors of both interfaces, summed up
+#	carrier_a, carrier_b	true with a carrier; may name an interface
+#	ctl COMMAND...		a line for the control file of the fabric, as: ctl link vib0:1 down
+#	vib KIND NAME		a number out of /sys/kernel/debug/vib/KIND, as: vib oracles lkey_bad
+#	vib_reset		set the counters of the fabric to zero, after faults made on purpose
+#	port_state N		state of port N of the first HCA, as ACTIVE
+#
+# Children, on side a or b:
+#	child_sysfs a|b PKEY		create one through create_child; its name is ib0.8001 or so
+#	child_sysfs_del a|b PKEY	remove it again
+#	child_netlink a|b PKEY [NAME] [OPTION...]	create one by ip link add
+#	child_addr a|b IF ADDR...	set addresses (with prefix length), up, wait for the carrier
+#
+# Processes that end with the script at the latest:
+#	start COMMAND...	in the background; $STARTED is its process id
+#	start_b COMMAND...	the same in namespace b
+#	stop PID		end it and wait for it
+#	iperf_start a|b [PORT]	an iperf3 server on that side; $STARTED is its process id
+#	transfer a|b MB [4|6]	send MB megabytes by TCP from that side to the other; true if the
+#				SHA-256 of what came is that of what went
+#
+# OpenSM, see tests/vm/sm.sh: sm_start, sm_stop, sm_restart, sm_reload, sm_running, sm_pid
+
+if [ -z "${T_ROOT:-}" ]; then
+	echo "this script wants to run in a guest: tests/vm/run ${0##*/}" >&2
+	exit 125
+fi
+
+# shellcheck source=tests/vm/sm.sh
+. "$T_ROOT/tests/vm/sm.sh"
+
+lib_count=0 lib_failed=0 lib_skipped=0 lib_done=no lib_pids=()
+STARTED=
+
+ok()
+{
+	lib_count=$((lib_count + 1))
+	echo "ok $lib_count - $1"
+}
+
+not_ok()
+{
+	lib_count=$((lib_count + 1))
+	lib_failed=$((lib_failed + 1))
+	echo "not ok $lib_count - $1"
+	[ -z "${2:-}" ] || note "$2"
+	return 1
+}
+
+skip()
+{
+	lib_count=$((lib_count + 1))
+	lib_skipped=$((lib_skipped + 1))
+	echo "ok $lib_count - $1 # SKIP ${2:-}"
+}
+
+note()
+{
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+check()
+{
+	local name=$1 out rc
+	shift
+
+	out=$("$@" 2>&1)
+	rc=$?
+	if [ $rc = 0 ]; then
+		ok "$name"
+	else
+		not_ok "$name" "exit status $rc of: $*"$'\n'"$(tail -n 20 <<<"$out")"
+	fi
+}
+
+check_not()
+{
+	local name=$1 out
+	shift
+
+	if out=$("$@" 2>&1); then
+		not_ok "$name" "should have failed: $*"$'\n'"$(tail -n 20 <<<"$out")"
+	else
+		ok "$name"
+	fi
+}
+
+is()
+{
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "got '$2', wanted '$3'"
+	fi
+}
+
+lib_cleanup()
+{
+	local rc=$? p
+
+	trap - EXIT
+	for p in ${lib_pids[@]+"${lib_pids[@]}"}; do
+		kill "$p" 2>/dev/null
+	done
+	if [ $lib_done = no ]; then
+		echo "Bail out! the script ended with $rc before done_testing"
+		[ $rc != 0 ] || rc=1
+	fi
+	exit $rc
+}
+# an interactive shell may source this too
+case $- in *i*) ;; *) trap lib_cleanup EXIT ;; esac
+
+done_testing()
+{
+	local passed=$((lib_count - lib_failed - lib_skipped))
+
+	lib_done=yes
+	echo "1..$lib_count"
+	note "$passed passed, $lib_failed failed, $lib_skipped skipped"
+	[ $lib_failed = 0 ] || exit 1
+	[ $lib_count -gt 0 ] || exit 1
+	[ $lib_skipped -lt $lib_count ] || exit 4
+	exit 0
+}
+
+wait_for()
+{
+	local end=$((SECONDS + $1))
+	shift
+
+	while ! "$@" >/dev/null 2>&1; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.05
+	done
+	return 0
+}
+
+in_b()
+{
+	ip netns exec "$T_NS_B" "$@"
+}
+
+# on_side a|b COMMAND...
+on_side()
+{
+	local side=$1
+	shift
+
+	case $side in
+	a) "$@" ;;
+	b) in_b "$@" ;;
+	*) echo "side '$side' is neither a nor b" >&2; return 2 ;;
+	esac
+}
+
+# shellcheck disable=SC2120
+carrier_a()
+{
+	[ "$(cat "/sys/class/net/${1:-$T_IF_A}/carrier" 2>/dev/null)" = 1 ]
+}
+
+# shellcheck disable=SC2120
+carrier_b()
+{
+	[ "$(in_b cat "/sys/class/net/${1:-$T_IF_B}/carrier" 2>/dev/null)" = 1 ]
+}
+
+lib_carriers()
+{
+	# shellcheck disable=SC2119
+	carrier_a && carrier_b
+}
+
+wait_carrier()
+{
+	wait_for "${1:-30}" lib_carriers
+}
+
+lib_no_tentative()
+{
+	[ -z "$(ip -6 addr show tentative)" ] && [ -z "$(ip -n "$T_NS_B" -6 addr show tentative)" ]
+}
+
+wait_addresses()
+{
+	wait_for "${1:-30}" lib_no_tentative
+}
+
+counter_a()
+{
+	cat "/sys/class/net/${2:-$T_IF_A}/statistics/$1"
+}
+
+counter_b()
+{
+	in_b cat "/sys/class/net/${2:-$T_IF_B}/statistics/$1"
+}
+
+drops()
+{
+	local c sum=0
+
+	for c in rx_dropped rx_errors tx_dropped tx_errors rx_missed_errors; do
+		sum=$((sum + $(counter_a $c) + $(counter_b $c)))
+	done
+	echo $sum
+}
+
+ctl()
+{
+	echo "$*" >"$T_CTL"
+}
+
+vib()
+{
+	sed -n "s/^$2=\([0-9]*\).*/\1/p" "/sys/kernel/debug/vib/$1"
+}
+
+vib_reset()
+{
+	echo 1 >/sys/kernel/debug/vib/reset
+}
+
+port_state()
+{
+	sed 's/.*: //' /sys/class/infiniband/vib0/ports/"$1"/state
+}
+
+# lib_parent a|b: name of the parent interface of that side
+lib_parent()
+{
+	case $1 in
+	a) echo "$T_IF_A" ;;
+	b) echo "$T_IF_B" ;;
+	esac
+}
+
+child_sysfs()
+{
+	# shellcheck disable=SC2016
+	on_side "$1" sh -c 'echo "$2" >"/sys/class/net/$1/create_child"' _ "$(lib_parent "$1")" "$2"
+}
+
+child_sysfs_del()
+{
+	# shellcheck disable=SC2016
+	on_side "$1" sh -c 'echo "$2" >"/sys/class/net/$1/delete_child"' _ "$(lib_parent "$1")" "$2"
+}
+
+child_netlink()
+{
+	local side=$1 pkey=$2 parent name
+
+	parent=$(lib_parent "$side")
+	name=${3:-$parent.${pkey#0x}}
+	shift 2
+	[ $# = 0 ] || shift
+	on_side "$side" ip link add link "$parent" name "$name" type ipoib pkey "$pkey" "$@"
+}
+
+child_addr()
+{
+	local side=$1 dev=$2 addr
+	shift 2
+
+	for addr in "$@"; do
+		on_side "$side" ip addr add "$addr" dev "$dev" || return
+	done
+	on_side "$side" ip link set "$dev" up || return
+	wait_for 30 "carrier_$side" "$dev"
+}
+
+start()
+{
+	"$@" </dev/null &
+	STARTED=$!
+	lib_pids+=("$STARTED")
+}
+
+# ip netns exec becomes the command, so the process id is that of the command
+start_b()
+{
+	start ip netns exec "$T_NS_B" "$@"
+}
+
+stop()
+{
+	local i
+
+	kill "$1" 2>/dev/null
+	for i in $(seq 100); do
+		kill -0 "$1" 2>/dev/null || break
+		[ "$i" != 80 ] || kill -9 "$1" 2>/dev/null
+		sleep 0.05
+	done
+	wait "$1" 2>/dev/null
+	return 0
+}
+
+lib_listens()
+{
+	[ -n "$(on_side "$1" ss -Hltn "sport = :$2")" ]
+}
+
+iperf_start()
+{
+	local port=${2:-5201}
+
+	case $1 in
+	a) start iperf3 -s -p "$port" ;;
+	b) start_b iperf3 -s -p "$port" ;;
+	esac >/dev/null 2>&1
+	wait_for 20 lib_listens "$1" "$port"
+}
+
+transfer()
+{
+	local from=$1 mb=$2 family=${3:-4} to addr dir sent got pid port=5300
+
+	dir=$(mktemp -d) || return
+	case $from$family in
+	a4) to=b addr=$T_IP4_B ;;
+	a6) to=b addr=$T_IP6_B ;;
+	b4) to=a addr=$T_IP4_A ;;
+	b6) to=a addr=$T_IP6_A ;;
+	esac
+	start on_side "$to" python3 "$T_ROOT/tests/net/transfer.py" receive "$addr" "$port" "$mb" >"$dir/got"
+	pid=$STARTED
+	wait_for 20 lib_listens "$to" "$port" || return
+	on_side "$from" python3 "$T_ROOT/tests/net/transfer.py" send "$addr" "$port" "$mb" >"$dir/sent"
+	wait "$pid"
+	sent=$(cat "$dir/sent") got=$(cat "$dir/got")
+	rm -rf "$dir"
+	echo "sent $sent, received $got"
+	[ -n "$sent" ] && [ "$sent" = "$got" ]
+}
