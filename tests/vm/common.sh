@@ -5,6 +5,7 @@
 # how to say that something is missing. Sourced; sets $root and $vmdir.
 
 vmdir=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck disable=SC2034
 root=$(cd "$vmdir/../.." && pwd)
 me=$(basename "$0")
 
