@@ -63,6 +63,33 @@ bool ipoib_addr_in_partition(const u8 *hw, const u8 *bcast)
 }
 
 /**
+ * ipoib_addr_is_solicited_node - does a group serve IPv6 neighbour discovery?
+ * @hw: 20 bytes of a group
+ *
+ * Context: any.
+ * Return: true for the MGID of ff02::1:ffxx:xxxx, in any scope and partition.
+ */
+bool ipoib_addr_is_solicited_node(const u8 *hw)
+{
+	static const u8 prefix[] = { 0, 0, 0, 0, 0, 1, 0xff };
+
+	return hw[6] == 0x60 && hw[7] == 0x1b &&
+	       !memcmp(hw + 10, prefix, sizeof(prefix));
+}
+
+/**
+ * ipoib_addr_all_nodes - turn an IPv6 group into that of all nodes
+ * @hw: 20 bytes of an IPv6 group; scope and partition stay
+ *
+ * Context: any.
+ */
+void ipoib_addr_all_nodes(u8 *hw)
+{
+	memset(hw + 10, 0, 9);
+	hw[19] = 1;
+}
+
+/**
  * ipoib_addr_gid_is_zero - is a GID not set at all?
  * @gid: 16 bytes
  *

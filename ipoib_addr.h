@@ -85,6 +85,8 @@ static inline void ipoib_addr_set_pkey(u8 *hw, u16 pkey)
 void ipoib_addr_build(u8 *hw, u8 flags, u32 qpn, const u8 *gid);
 void ipoib_addr_broadcast(u8 *hw, u16 pkey);
 bool ipoib_addr_in_partition(const u8 *hw, const u8 *bcast);
+bool ipoib_addr_is_solicited_node(const u8 *hw);
+void ipoib_addr_all_nodes(u8 *hw);
 bool ipoib_addr_gid_is_zero(const u8 *gid);
 bool ipoib_pkey_valid(u16 pkey);
 int ipoib_pkey_parse(long long val, u16 *pkey);

@@ -185,6 +185,7 @@ static bool ctl_refresh_identity(struct ipoib_dev *d)
 static void ctl_look_at_port(struct ipoib_dev *d)
 {
 	struct ib_port_attr attr;
+	int err;
 
 	if (!d->pkey_found) {
 		if (d->state != IPOIB_NO_PKEY)
@@ -193,8 +194,13 @@ static void ctl_look_at_port(struct ipoib_dev *d)
 		ctl_move(d, IPOIB_NO_PKEY);
 		return;
 	}
-	if (ib_query_port(d->ca, d->port, &attr) ||
-	    attr.state != IB_PORT_ACTIVE) {
+	err = ib_query_port(d->ca, d->port, &attr);
+	if (err) {
+		netdev_warn(d->dev, "cannot query the port: %pe\n",
+			    ERR_PTR(err));
+		ipoib_retry(d, HZ);
+	}
+	if (err || attr.state != IB_PORT_ACTIVE) {
 		if (d->state == IPOIB_LIVE || d->state == IPOIB_JOINING) {
 			netif_carrier_off(d->dev);
 			ctl_flush(d);
@@ -317,8 +323,7 @@ static void ctl_work(struct work_struct *work)
 	events = atomic_xchg(&d->events, 0);
 	if (d->retry_set && !time_before(jiffies, d->retry_at)) {
 		d->retry_set = false;
-		if (d->restart_failed)
-			events |= IPOIB_EV_RESET;
+		events |= d->restart_failed ? IPOIB_EV_RESET : IPOIB_EV_OPEN;
 		d->restart_failed = false;
 	}
 

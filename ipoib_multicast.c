@@ -366,6 +366,7 @@ static void group_join(struct ipoib_group *g)
 	struct ib_sa_mcmember_rec rec = {};
 	struct ib_sa_multicast *mc;
 
+	WRITE_ONCE(g->t.detoured, false);
 	group_fill_rec(g, &rec);
 	ipoib_mcast_dbg(d, "joining %pI6, join state %u\n", g->t.gid.raw,
 			rec.join_state);
@@ -389,6 +390,7 @@ static void group_try(struct ipoib_group *g)
 		return;
 	if (!g->listed && !group_is_bcast(g) && !g->tries &&
 	    !rcu_access_pointer(g->t.ah) && !g->t.next_ah &&
+	    !READ_ONCE(g->t.detoured) &&
 	    skb_queue_empty_lockless(&g->t.parked)) {
 		/* given up, or nothing to send: wait for a packet */
 		WRITE_ONCE(g->t.wanted, true);

@@ -268,9 +268,10 @@ static int rx_poll(struct napi_struct *napi, int budget)
 
 	if (done == budget)
 		return done;
+	/* more came meanwhile, or the HCA could not arm: poll again */
 	if (napi_complete_done(napi, done) &&
 	    ib_req_notify_cq(rxq->cq, IB_CQ_NEXT_COMP |
-			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
+			     IB_CQ_REPORT_MISSED_EVENTS))
 		napi_schedule(napi);
 	return done;
 }

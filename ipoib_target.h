@@ -48,6 +48,8 @@ struct ipoib_ah {
  *	written by the control worker under @lock
  * @used: time of the last packet, in ticks
  * @wanted: a packet wishes that the worker looks at this target again
+ * @detoured: a packet for this group took another way; the group should be
+ *	joined although nothing waits for it
  * @kind: path or group
  * @dead: out of the table; no packet may be parked any more.  Under @lock
  * @lock: guards @dead, @parked, @parked_bytes, writes of @ah and the answer
@@ -68,6 +70,7 @@ struct ipoib_target {
 	struct ipoib_ah __rcu *ah;
 	unsigned long used;
 	bool wanted;
+	bool detoured;
 	u8 kind;
 
 	bool dead;

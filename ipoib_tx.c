@@ -416,9 +416,10 @@ static int tx_poll(struct napi_struct *napi, int budget)
 
 	if (n == IPOIB_WC_BATCH || !budget)
 		return budget;
+	/* more came meanwhile, or the HCA could not arm: poll again */
 	if (napi_complete_done(napi, 0) &&
 	    ib_req_notify_cq(txq->cq, IB_CQ_NEXT_COMP |
-			     IB_CQ_REPORT_MISSED_EVENTS) > 0)
+			     IB_CQ_REPORT_MISSED_EVENTS))
 		napi_schedule(napi);
 	return 0;
 }

@@ -83,6 +83,55 @@ static void xmit_touch(struct ipoib_target *t)
 		ipoib_target_queue(t);
 }
 
+/*
+ * Neighbour discovery must not wait for a group: the SM answers a join before
+ * its switches forward to the new member, and a solicitation sent in between is
+ * lost and repeated a second later.  All nodes listen to the all-nodes group,
+ * so until the solicited-node group is joined, its packets go there.
+ */
+static struct ipoib_ah *xmit_detour(struct ipoib_dev *d, struct ipoib_target *t,
+				    const u8 *hw)
+{
+	struct ipoib_target *all;
+	u8 nodes[IPOIB_ALEN];
+	struct ipoib_ah *ah;
+
+	if (!ipoib_addr_is_solicited_node(hw))
+		return NULL;
+
+	memcpy(nodes, hw, sizeof(nodes));
+	ipoib_addr_all_nodes(nodes);
+	all = ipoib_target_find(d, ipoib_addr_gid(nodes));
+	ah = all ? rcu_dereference(all->ah) : NULL;
+	if (ah) {
+		WRITE_ONCE(t->detoured, true);
+		ipoib_target_queue(t);
+	}
+	return ah;
+}
+
+/* How to reach a target that has no handle yet: NULL when @skb was taken */
+static struct ipoib_ah *xmit_miss(struct ipoib_dev *d, struct ipoib_target *t,
+				  struct sk_buff *skb,
+				  enum ipoib_tx_class class)
+{
+	struct ipoib_ah *ah;
+
+	if (class == IPOIB_TX_MCAST) {
+		ah = xmit_detour(d, t, skb->data);
+		if (ah)
+			return ah;
+	}
+	if (ipoib_target_park(t, skb))
+		return NULL;
+
+	/* resolved while we looked, and perhaps lost again */
+	ah = rcu_dereference(t->ah);
+	if (!ah)
+		xmit_drop(d, skb, SKB_DROP_REASON_NEIGH_FAILED);
+	return ah;
+}
+
 /* RCU read side; takes the packet over */
 static void xmit_one(struct ipoib_dev *d, struct sk_buff *skb,
 		     enum ipoib_tx_class class, bool more)
@@ -106,14 +155,9 @@ static void xmit_one(struct ipoib_dev *d, struct sk_buff *skb,
 
 	ah = rcu_dereference(t->ah);
 	if (unlikely(!ah)) {
-		if (ipoib_target_park(t, skb))
+		ah = xmit_miss(d, t, skb, class);
+		if (!ah)
 			goto flush;
-		/* resolved while we looked */
-		ah = rcu_dereference(t->ah);
-		if (!ah) {
-			xmit_drop(d, skb, SKB_DROP_REASON_NEIGH_FAILED);
-			goto flush;
-		}
 	}
 
 	qpn = class == IPOIB_TX_MCAST ? IPOIB_MCAST_QPN : ipoib_addr_qpn(hw);

@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# News of the port: P_Keys that come, go and move, LIDs, subnet prefix, client re-register, storms.
+#
+#	A (root namespace)			B (namespace b)
+#	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
+#
+# The changes are made at the port itself, without the SM: exact, and in any order.
+
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+
+ping_b()
+{
+	ping -q -c 1 -W 1 "${1:-$T_IP4_B}"
+}
+
+no_carrier_a()
+{
+	! carrier_a "$@"
+}
+
+brd_pkey()
+{
+	cut -d: -f9,10 "/sys/class/net/$1/broadcast"
+}
+
+pkey_is()
+{
+	[ "$(cat "/sys/class/net/$1/pkey")" = "$2" ]
+}
+
+# Where a P_Key stands in the table of port 1
+pkey_slot()
+{
+	grep -lix "$1" /sys/class/infiniband/vib0/ports/1/pkeys/* | head -n 1 | sed 's|.*/||'
+}
+
+# --- client re-register: groups again, carrier stays
+carriers=$(cat "/sys/class/net/$T_IF_A/carrier_changes")
+for _ in 1 2 3 4 5; do
+	ctl set vib0:1 rereg
+	ping_b >/dev/null
+done
+check "B answers after client re-register" wait_for 10 ping_b
+is "carrier does not change" "$(cat "/sys/class/net/$T_IF_A/carrier_changes")" "$carriers"
+
+# --- SM change alone: nothing
+ctl event vib0:1 sm_change 20 1
+check "B answers after SM change events" ping_b
+is "carrier does not change for an SM change" \
+	"$(cat "/sys/class/net/$T_IF_A/carrier_changes")" "$carriers"
+
+# --- a child follows its P_Key
+slot=$(pkey_slot "$T_PKEY")
+check "P_Key $T_PKEY is in the table" [ -n "$slot" ]
+child_sysfs a "$T_PKEY"
+child_sysfs b "$T_PKEY"
+child=$T_IF_A.${T_PKEY#0x}
+child_addr b "$T_IF_B.${T_PKEY#0x}" 10.78.0.2/24
+check "child has carrier" child_addr a "$child" 10.78.0.1/24
+check "child B answers" wait_for 10 ping_b 10.78.0.2
+
+ctl set vib0:1 pkey "$slot" 0
+check "P_Key gone: no carrier" wait_for 10 no_carrier_a "$child"
+check "P_Key gone: parent undisturbed" ping_b
+ctl set vib0:1 pkey 9 "$T_PKEY"
+check "P_Key back in another place: carrier" wait_for 20 carrier_a "$child"
+check "P_Key back: B answers" wait_for 10 ping_b 10.78.0.2
+ctl set vib0:1 pkey 11 "$T_PKEY"
+ctl set vib0:1 pkey 9 0
+check "P_Key moved: B answers" wait_for 20 ping_b 10.78.0.2
+ip link set "$child" down
+ctl set vib0:1 pkey 11 0
+check "up without P_Key succeeds" ip link set "$child" up
+check "and has no carrier" no_carrier_a "$child"
+ctl set vib0:1 pkey "$slot" "$T_PKEY"
+check "P_Key comes late: carrier" wait_for 20 carrier_a "$child"
+check "P_Key comes late: B answers" wait_for 10 ping_b 10.78.0.2
+child_sysfs_del a "$T_PKEY"
+child_sysfs_del b "$T_PKEY"
+
+# --- the parent follows the first place of the table
+ctl set vib0:1 pkey "$slot" 0xffff
+ctl set vib0:1 pkey 0 "$T_PKEY"
+check "P_Key at index 0 is followed" wait_for 10 pkey_is "$T_IF_A" "$T_PKEY"
+check "carrier in the new partition" wait_for 20 carrier_a
+is "broadcast address follows" "$(brd_pkey "$T_IF_A")" "${T_PKEY:2:2}:${T_PKEY:4:2}"
+check_not "nobody of the old partition is reached" ping_b
+ctl set vib0:2 pkey "$slot" 0xffff
+ctl set vib0:2 pkey 0 "$T_PKEY"
+check "carrier of B in the new partition" wait_for 20 carrier_b
+check "B answers in the new partition" wait_for 20 ping_b
+check "B answers by IPv6 in the new partition" wait_for 20 ping_b "$T_IP6_B"
+if [ "$T_DRIVER" = ours ]; then
+	# the stock driver leaves the other groups in the old partition
+	stale=$(ip maddr show dev "$T_IF_A" | grep -c 'link.*:ff:ff:00:00')
+	is "groups of the device list follow" "$stale" 0
+fi
+ctl set vib0:1 pkey 0 0
+check "no valid P_Key: no carrier" wait_for 10 no_carrier_a
+ctl set vib0:1 pkey 0 0xffff
+ctl set vib0:1 pkey "$slot" "$T_PKEY"
+ctl set vib0:2 pkey 0 0xffff
+ctl set vib0:2 pkey "$slot" "$T_PKEY"
+check "back in the first partition" wait_carrier 30
+check "B answers there" wait_for 20 ping_b
+check "B answers by IPv6 there" wait_for 20 ping_b "$T_IP6_B"
+
+# the one who spoke from another partition was noticed, as it should be
+vib_reset
+
+# --- storms under load
+start ping -q -f "$T_IP4_B" >/dev/null
+flood=$STARTED
+for what in pkey_change client_reregister gid_change lid_change sm_change port_active; do
+	check "storm of $what" ctl event vib0:1 "$what" 100 2
+done
+start ctl event vib0:1 client_reregister 100 3
+storm=$STARTED
+start ctl event vib0:2 lid_change 50 5
+wait "$storm" "$STARTED"
+stop "$flood"
+check "carrier after the storms" wait_carrier 30
+check "B answers after the storms" wait_for 20 ping_b
+check "B answers by IPv6 after the storms" wait_for 20 ping_b "$T_IP6_B"
+
+# --- up and down under load
+start ping -q -f "$T_IP4_B" >/dev/null
+flood=$STARTED
+for _ in $(seq 20); do
+	ip link set "$T_IF_A" down
+	ip link set "$T_IF_A" up
+done
+stop "$flood"
+check "carrier after 20 times down and up" wait_carrier 30
+check "B answers after it" wait_for 20 ping_b
+
+# --- children come and go
+for _ in $(seq 20); do
+	child_sysfs a 0x8123 && child_netlink a 0x8123 c1 && ip link set c1 up &&
+		child_sysfs_del a 0x8123 && ip link del c1 || break
+done
+check_not "children are gone after 20 rounds" ip link show c1
+check "B answers after it" ping_b
+done_testing
