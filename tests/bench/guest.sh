@@ -140,7 +140,7 @@ stream()
 # tso DEV on|off
 tso()
 {
-	ethtool -K "$1" tso "$2" || die "$1: no tso $2"
+	ethtool -K "$1" tso "$2" >/dev/null || die "$1: no tso $2"
 }
 
 # all_jobs MEDIUM DEV NETNS PEER-DEV ADDR

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+UDP jobs for the scripts in tests/net.
+
+    datagram.py echo ADDRESS PORT                       answer until killed
+    datagram.py sizes ADDRESS PORT FIRST LAST STEP      to an echo: each size
+    datagram.py listen GROUP INTERFACE PORT COUNT       join, take, leave
+    datagram.py cast GROUP INTERFACE PORT COUNT         send to a group
+
+ADDRESS and GROUP may be IPv4 or IPv6; a link-local address carries its
+interface, as fe80::1%ib0.  echo and listen print "ready" when they are.
+
+sizes compares what comes back byte by byte.  listen prints what it got, one
+number a line, and ends with 1 if COUNT different ones do not come in 30 s.
+cast sends numbers from 1 to COUNT, again and again for 30 s at most, until it
+is killed: the first ones may be lost while the group is being joined.
+"""
+import ipaddress
+import socket
+import struct
+import sys
+import time
+
+LIMIT = 30
+
+
+def family_of(address):
+    version = ipaddress.ip_address(address.split('%')[0]).version
+    return socket.AF_INET if version == 4 else socket.AF_INET6
+
+
+def udp(address):
+    return socket.socket(family_of(address), socket.SOCK_DGRAM)
+
+
+def target(address, port):
+    return socket.getaddrinfo(address, port, type=socket.SOCK_DGRAM)[0][4]
+
+
+def ready():
+    print('ready', flush=True)
+
+
+def echo(address, port):
+    with udp(address) as sock:
+        sock.bind(target(address, int(port)))
+        ready()
+        while True:
+            data, peer = sock.recvfrom(65536)
+            sock.sendto(data, peer)
+
+
+def sizes(address, port, first, last, step):
+    pattern = bytes((i * 7 + i // 256) % 256 for i in range(65536))
+    with udp(address) as sock:
+        sock.settimeout(5)
+        sock.connect(target(address, int(port)))
+        for size in range(int(first), int(last) + 1, int(step)):
+            data = pattern[size % 251:][:size]
+            sock.send(data)
+            try:
+                back = sock.recv(65536)
+            except TimeoutError:
+                sys.exit(f'{size} bytes: no answer')
+            if back != data:
+                sys.exit(f'{size} bytes: the answer differs')
+
+
+def listen(group, interface, port, count):
+    index = socket.if_nametoindex(interface)
+    with udp(group) as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((group, int(port)) if sock.family == socket.AF_INET
+                  else (group, int(port), 0, index))
+        if sock.family == socket.AF_INET:
+            request = struct.pack('=4s4si', socket.inet_aton(group), bytes(4), index)
+            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
+        else:
+            request = socket.inet_pton(socket.AF_INET6, group) + struct.pack('=i', index)
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, request)
+        ready()
+        end = time.monotonic() + LIMIT
+        seen = set()
+        while len(seen) < int(count):
+            sock.settimeout(max(end - time.monotonic(), 0.001))
+            try:
+                data = sock.recv(65536)
+            except TimeoutError:
+                sys.exit(f'{len(seen)} of {count} came in {LIMIT} s')
+            number = int(data)
+            if number not in seen:
+                print(number, flush=True)
+            seen.add(number)
+
+
+def cast(group, interface, port, count):
+    index = socket.if_nametoindex(interface)
+    with udp(group) as sock:
+        if sock.family == socket.AF_INET:
+            request = struct.pack('=4s4si', bytes(4), bytes(4), index)
+            sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, request)
+            where = (group, int(port))
+        else:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
+            where = (group, int(port), 0, index)
+        end = time.monotonic() + LIMIT
+        number = 0
+        while time.monotonic() < end:
+            number = number % int(count) + 1
+            sock.sendto(str(number).encode(), where)
+            time.sleep(0.02)
+
+
+JOBS = {'echo': (echo, 2), 'sizes': (sizes, 5), 'listen': (listen, 4), 'cast': (cast, 4)}
+
+
+def main():
+    name, args = (sys.argv[1:2] or [''])[0], sys.argv[2:]
+    if name not in JOBS or len(args) != JOBS[name][1]:
+        sys.exit(__doc__)
+    JOBS[name][0](*args)
+
+
+main()
