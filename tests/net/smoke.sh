@@ -122,14 +122,14 @@ test_ping()
 
 	# 28 octets of headers: 4064 fills the MTU of 4092, the rest is fragmented
 	for size in 0 1 4063 4064 4065 8157 20000 65507; do
-		check "ping with $size octets" ping -c 2 -i 0.2 -W 5 -s $size "$T_IP4_B"
+		check "ping with $size octets" ping -c 2 -i 0.2 -W 5 -s "$size" "$T_IP4_B"
 	done
 	check "ping that fills the MTU, not to be fragmented" \
 		ping -c 2 -i 0.2 -W 5 -M "do" -s 4064 "$T_IP4_B"
 	check_not "ping that is one octet too long, not to be fragmented" \
 		ping -c 1 -W 2 -M "do" -s 4065 "$T_IP4_B"
 	for size in 1 4044 4045 65487; do
-		check "ping with $size octets, IPv6" ping -c 2 -i 0.2 -W 5 -s $size "$T_IP6_B"
+		check "ping with $size octets, IPv6" ping -c 2 -i 0.2 -W 5 -s "$size" "$T_IP6_B"
 	done
 	in_b sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=0
 	check "broadcast ping is answered" ping -c 2 -i 0.2 -W 5 -b 10.77.0.255
@@ -181,10 +181,10 @@ sys.exit(end["lost_packets"] > 0 or end["packets"] < 1000)' <<<"$out"
 test_streams()
 {
 	iperf_start b || note "iperf3 does not listen"
-	check "TCP, A to B" iperf3 -c "$T_IP4_B" -n ${stream_mb}M
-	check "TCP, B to A" iperf3 -c "$T_IP4_B" -n ${stream_mb}M -R
+	check "TCP, A to B" iperf3 -c "$T_IP4_B" -n "${stream_mb}M"
+	check "TCP, B to A" iperf3 -c "$T_IP4_B" -n "${stream_mb}M" -R
 	check "TCP, both ways at once" iperf3 -c "$T_IP4_B" -n $((stream_mb / 2))M --bidir
-	check "TCP over IPv6" iperf3 -c "$T_IP6_B" -n ${stream_mb}M
+	check "TCP over IPv6" iperf3 -c "$T_IP6_B" -n "${stream_mb}M"
 	check "UDP, A to B" udp_clean "$T_IP4_B"
 	check "UDP, B to A" udp_clean "$T_IP4_B" -R
 	stop "$STARTED"
