@@ -6,7 +6,8 @@ obj-$(CONFIG_INFINIBAND_IPOIB) += ib_ipoib.o
 ib_ipoib-y := ipoib_main.o ipoib_ctl.o ipoib_xmit.o ipoib_path.o \
 	      ipoib_multicast.o ipoib_target.o ipoib_tx.o ipoib_rx.o \
 	      ipoib_ib.o ipoib_vlan.o ipoib_netlink.o ipoib_sysfs.o \
-	      ipoib_ethtool.o ipoib_addr.o ipoib_policy.o
+	      ipoib_ethtool.o ipoib_cma.o ipoib_addr.o ipoib_policy.o
+ib_ipoib-$(CONFIG_INFINIBAND_IPOIB_DEBUG) += ipoib_fs.o
 
 else
 
@@ -24,7 +25,8 @@ module:
 
 modules_install: module
 	$(MAKE) -C "/lib/modules/$(KVER)/build" M="$(CURDIR)/build/$(KVER)/ipoib" \
-		INSTALL_MOD_DIR=updates modules_install
+		INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 modules_install
+	PATH="$$PATH:/usr/sbin:/sbin" depmod -b "$(or $(INSTALL_MOD_PATH),/)" "$(KVER)"
 
 setup:
 	@tests/setup

@@ -43,6 +43,8 @@
 #define IPOIB_DRV_NAME		"ib_ipoib"
 #define IPOIB_WATCHDOG		(10 * HZ)
 #define IPOIB_DRAIN_TIMEOUT	(5 * HZ)
+#define IPOIB_FS_FILES		3
+#define IPOIB_REASON_LEN	64
 
 struct ipoib_group;
 
@@ -101,6 +103,7 @@ struct ipoib_mcast {
  * @events: A mask of IPOIB_EV_* not yet seen by the worker
  * @ctl_mutex: serialises worker, open and stop
  * @state: C state of the interface, read anywhere
+ * @reason: C why there is a carrier or none, for people
  * @ctl_work: the control worker
  * @publish_work: brings address, MTU and carrier to the stack, under rtnl
  * @publish_queued: A bit 0: @publish_work holds a netdev reference
@@ -131,6 +134,7 @@ struct ipoib_mcast {
  * @parent: I parent interface of a child, or NULL
  * @children: R list of children; RCU read
  * @sibling: R place in @children
+ * @fs_files: R files in debugfs
  * @hca: I device-wide data
  * @hca_link: I place in hca->ports, parents only
  */
@@ -157,6 +161,7 @@ struct ipoib_dev {
 	/* serialises worker, open and stop */
 	struct mutex ctl_mutex;
 	enum ipoib_state state;
+	char reason[IPOIB_REASON_LEN];
 	struct delayed_work ctl_work;
 	struct work_struct publish_work;
 	unsigned long publish_queued;
@@ -193,6 +198,7 @@ struct ipoib_dev {
 	struct ipoib_dev *parent;
 	struct list_head children;
 	struct list_head sibling;
+	struct dentry *fs_files[IPOIB_FS_FILES];
 	struct ipoib_hca *hca;
 	struct list_head hca_link;
 };

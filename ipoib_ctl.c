@@ -44,6 +44,48 @@ static bool ctl_move(struct ipoib_dev *d, enum ipoib_state to)
 	return true;
 }
 
+/* Why there is a carrier, or none: kept for debugfs, one log line a change */
+static void ctl_explain(struct ipoib_dev *d)
+{
+	int err = ipoib_mcast_bcast_status(d);
+	char why[IPOIB_REASON_LEN];
+
+	switch (d->state) {
+	case IPOIB_DOWN:
+	case IPOIB_GONE:
+		strscpy(why, "interface is down");
+		break;
+	case IPOIB_NO_PKEY:
+		snprintf(why, sizeof(why), "P_Key 0x%04x is not in the table",
+			 d->pkey);
+		break;
+	case IPOIB_WAIT_PORT:
+		strscpy(why, d->restart_failed ? "queue pair does not start" :
+						 "port is not active");
+		break;
+	case IPOIB_JOINING:
+		if (err)
+			snprintf(why, sizeof(why), "broadcast group: %pe",
+				 ERR_PTR(err));
+		else
+			strscpy(why, "joining the broadcast group");
+		break;
+	default:
+		strscpy(why, "link is up");
+		break;
+	}
+	if (!strcmp(why, d->reason))
+		return;
+
+	strscpy(d->reason, why);
+	if (d->state == IPOIB_LIVE)
+		netdev_info(d->dev, "%s, P_Key 0x%04x\n", why, d->pkey);
+	else if (d->state == IPOIB_NO_PKEY)
+		netdev_warn(d->dev, "no carrier: %s\n", why);
+	else if (d->state != IPOIB_DOWN && (d->state != IPOIB_JOINING || err))
+		netdev_info(d->dev, "no carrier: %s\n", why);
+}
+
 static void ctl_publish(struct ipoib_dev *d)
 {
 	if (d->dev->reg_state != NETREG_REGISTERED ||
@@ -188,9 +230,6 @@ static void ctl_look_at_port(struct ipoib_dev *d)
 	int err;
 
 	if (!d->pkey_found) {
-		if (d->state != IPOIB_NO_PKEY)
-			netdev_warn(d->dev, "P_Key 0x%04x is not in the table of port %u, no carrier\n",
-				    d->pkey, d->port);
 		ctl_move(d, IPOIB_NO_PKEY);
 		return;
 	}
@@ -333,6 +372,7 @@ static void ctl_work(struct work_struct *work)
 		ctl_run_targets(d);
 	else
 		ipoib_target_visit_todo(d, ctl_step);
+	ctl_explain(d);
 	ipoib_ah_reap(d);
 	if (d->state != IPOIB_GONE)
 		ctl_sleep(d);
@@ -393,6 +433,7 @@ static void publish_live(struct ipoib_dev *d)
 	    d->pkey == d->published_pkey &&
 	    d->mcast.mtu == d->published_mtu && ctl_move(d, IPOIB_LIVE))
 		netif_carrier_on(d->dev);
+	ctl_explain(d);
 	mutex_unlock(&d->ctl_mutex);
 }
 
@@ -512,6 +553,7 @@ void ipoib_ctl_stop(struct ipoib_dev *d)
 	ipoib_target_wake_later(d, true);
 	ipoib_target_visit_todo(d, ctl_step);
 	ipoib_ib_stop(d);
+	ctl_explain(d);
 	mutex_unlock(&d->ctl_mutex);
 }
 

@@ -17,8 +17,10 @@
 #include <rdma/ib_cache.h>
 
 #include "ipoib.h"
+#include "ipoib_cma.h"
 #include "ipoib_ctl.h"
 #include "ipoib_ethtool.h"
+#include "ipoib_fs.h"
 #include "ipoib_ib.h"
 #include "ipoib_netlink.h"
 #include "ipoib_sysfs.h"
@@ -373,6 +375,7 @@ struct ib_client ipoib_client = {
 	.name = "ipoib",
 	.add = ipoib_add_one,
 	.remove = ipoib_remove_one,
+	.get_net_dev_by_params = ipoib_cma_find,
 };
 
 static int __init ipoib_module_init(void)
@@ -389,6 +392,9 @@ static int __init ipoib_module_init(void)
 	ipoib_wq = alloc_workqueue("ipoib", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!ipoib_wq)
 		return -ENOMEM;
+	err = ipoib_fs_init();
+	if (err)
+		goto err_wq;
 	ib_sa_register_client(&ipoib_sa_client);
 	err = rtnl_link_register(&ipoib_link_ops);
 	if (err)
@@ -402,6 +408,8 @@ err_link:
 	rtnl_link_unregister(&ipoib_link_ops);
 err_sa:
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_fs_exit();
+err_wq:
 	destroy_workqueue(ipoib_wq);
 	return err;
 }
@@ -411,6 +419,7 @@ static void __exit ipoib_module_exit(void)
 	ib_unregister_client(&ipoib_client);
 	rtnl_link_unregister(&ipoib_link_ops);
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_fs_exit();
 	destroy_workqueue(ipoib_wq);
 	/* targets and address handles are freed by RCU */
 	rcu_barrier();

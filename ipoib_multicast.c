@@ -25,6 +25,7 @@
  */
 #include "ipoib_multicast.h"
 
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "ipoib.h"
@@ -62,6 +63,7 @@
  * @rec: record of the membership, valid once @joined was true
  * @backoff: seconds waited before the last try
  * @tries: joins that failed since the last success
+ * @last_error: why the last join failed, 0 if it did not
  * @next_try: no join before this time, in ticks
  * @round: comparison with the device list that has seen it
  * @created: time in ticks
@@ -82,6 +84,7 @@ struct ipoib_group {
 	struct ib_sa_mcmember_rec rec;
 	u32 backoff;
 	u32 tries;
+	int last_error;
 	unsigned long next_try;
 	u32 round;
 	unsigned long created;
@@ -240,6 +243,7 @@ static void group_failed(struct ipoib_group *g, int status)
 {
 	group_free_mc(g);
 	g->tries++;
+	g->last_error = status;
 	group_warn(g, status);
 
 	if (status == -EAGAIN) {
@@ -354,6 +358,7 @@ static void group_answered(struct ipoib_group *g, int status)
 	ipoib_mcast_dbg(d, "joined %pI6, MLID 0x%04x\n", g->t.gid.raw,
 			be16_to_cpu(g->rec.mlid));
 	g->joined = true;
+	g->last_error = 0;
 	g->tries = 0;
 	g->backoff = 0;
 	if (group_is_bcast(g))
@@ -509,6 +514,37 @@ bool ipoib_mcast_sweepable(struct ipoib_target *t)
 u8 ipoib_mcast_traffic_class(struct ipoib_dev *d)
 {
 	return d->mcast.bcast ? d->mcast.bcast->rec.traffic_class : 0;
+}
+
+/**
+ * ipoib_mcast_bcast_status - how the broadcast group is doing
+ * @d: interface
+ *
+ * Context: ctl_mutex.
+ * Return: 0 when it is joined or being joined, or why the last join failed.
+ */
+int ipoib_mcast_bcast_status(struct ipoib_dev *d)
+{
+	return d->mcast.bcast ? d->mcast.bcast->last_error : 0;
+}
+
+/**
+ * ipoib_mcast_show - a group for debugfs
+ * @t: the group's target
+ * @s: where to print it
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_mcast_show(struct ipoib_target *t, struct seq_file *s)
+{
+	struct ipoib_group *g = to_group(t);
+
+	seq_printf(s, "  created: %10ld\n", g->created);
+	seq_printf(s, "  queuelen: %9u\n", skb_queue_len_lockless(&t->parked));
+	seq_printf(s, "  complete: %9s\n",
+		   rcu_access_pointer(t->ah) ? "yes" : "no");
+	seq_printf(s, "  send_only: %8s\n",
+		   g->listed || group_is_bcast(g) ? "no" : "yes");
 }
 
 static void mcast_make_bcast(struct ipoib_dev *d)

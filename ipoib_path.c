@@ -20,6 +20,7 @@
  */
 #include "ipoib_path.h"
 
+#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "ipoib.h"
@@ -263,4 +264,28 @@ void ipoib_path_kill(struct ipoib_target *t)
 		return;
 	if (path->asking)
 		ib_sa_cancel_query(path->query_id, path->query);
+}
+
+/**
+ * ipoib_path_show - a path for debugfs
+ * @t: the path's target
+ * @s: where to print it
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_path_show(struct ipoib_target *t, struct seq_file *s)
+{
+	struct sa_path_rec *rec = &to_path(t)->rec;
+	bool complete = rcu_access_pointer(t->ah);
+	int rate;
+
+	seq_printf(s, "  complete: %6s\n", complete ? "yes" : "no");
+	if (!complete)
+		return;
+
+	rate = ib_rate_to_mbps(rec->rate);
+	seq_printf(s, "  DLID:     0x%04x\n",
+		   be32_to_cpu(sa_path_get_dlid(rec)));
+	seq_printf(s, "  SL: %12d\n", rec->sl);
+	seq_printf(s, "  rate: %8d.%d Gb/sec\n", rate / 1000, rate % 1000);
 }

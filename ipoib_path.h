@@ -6,10 +6,12 @@
 
 struct ipoib_dev;
 struct ipoib_target;
+struct seq_file;
 
 struct ipoib_target *ipoib_path_make(struct ipoib_dev *d, const u8 *gid);
 void ipoib_path_step(struct ipoib_target *t);
 void ipoib_path_kill(struct ipoib_target *t);
+void ipoib_path_show(struct ipoib_target *t, struct seq_file *s);
 void ipoib_path_renew(struct ipoib_target *t);
 
 #endif /* _IPOIB_PATH_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _IPOIB_FS_H
+#define _IPOIB_FS_H
+
+#ifdef CONFIG_INFINIBAND_IPOIB_DEBUG
+int ipoib_fs_init(void);
+void ipoib_fs_exit(void);
+#else
+static inline int ipoib_fs_init(void)
+{
+	return 0;
+}
+
+static inline void ipoib_fs_exit(void)
+{
+}
+#endif
+
+#endif /* _IPOIB_FS_H */
