@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * ethtool: driver information, link, statistics.
+ * ethtool: driver information, link, statistics, interrupt moderation.
  *
  * Context: rtnl.
  */
@@ -120,12 +120,73 @@ static int ethtool_link_ksettings(struct net_device *dev,
 	return 0;
 }
 
+static int ethtool_get_coalesce(struct net_device *dev,
+				struct ethtool_coalesce *coal,
+				struct kernel_ethtool_coalesce *kcoal,
+				struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *d = ipoib_priv(dev);
+
+	coal->rx_coalesce_usecs = d->rxq.mod_usecs;
+	coal->rx_max_coalesced_frames = d->rxq.mod_frames;
+	coal->tx_coalesce_usecs = d->txq.mod_usecs;
+	coal->tx_max_coalesced_frames = d->txq.mod_frames;
+	return 0;
+}
+
+static int ethtool_moderate(struct ib_cq *cq, u32 frames, u32 usecs,
+			    u16 *now_frames, u16 *now_usecs)
+{
+	int err;
+
+	if (frames == *now_frames && usecs == *now_usecs)
+		return 0;
+	err = rdma_set_cq_moderation(cq, frames, usecs);
+	if (err)
+		return err;
+	*now_frames = frames;
+	*now_usecs = usecs;
+	return 0;
+}
+
+static int ethtool_set_coalesce(struct net_device *dev,
+				struct ethtool_coalesce *coal,
+				struct kernel_ethtool_coalesce *kcoal,
+				struct netlink_ext_ack *extack)
+{
+	struct ipoib_dev *d = ipoib_priv(dev);
+	int err;
+
+	if (coal->rx_coalesce_usecs > U16_MAX ||
+	    coal->rx_max_coalesced_frames > U16_MAX ||
+	    coal->tx_coalesce_usecs > U16_MAX ||
+	    coal->tx_max_coalesced_frames > U16_MAX) {
+		NL_SET_ERR_MSG(extack, "moderation is limited to 65535");
+		return -EINVAL;
+	}
+
+	err = ethtool_moderate(d->rxq.cq, coal->rx_max_coalesced_frames,
+			       coal->rx_coalesce_usecs, &d->rxq.mod_frames,
+			       &d->rxq.mod_usecs);
+	if (!err)
+		err = ethtool_moderate(d->txq.cq, coal->tx_max_coalesced_frames,
+				       coal->tx_coalesce_usecs,
+				       &d->txq.mod_frames, &d->txq.mod_usecs);
+	if (err)
+		NL_SET_ERR_MSG(extack, "the HCA does not take these values");
+	return err;
+}
+
 const struct ethtool_ops ipoib_ethtool_ops = {
+	.supported_coalesce_params = ETHTOOL_COALESCE_USECS |
+				     ETHTOOL_COALESCE_MAX_FRAMES,
 	.get_drvinfo = ethtool_drvinfo,
 	.get_link = ethtool_op_get_link,
 	.get_link_ksettings = ethtool_link_ksettings,
 	.get_sset_count = ethtool_sset_count,
 	.get_strings = ethtool_strings,
 	.get_ethtool_stats = ethtool_stats,
+	.get_coalesce = ethtool_get_coalesce,
+	.set_coalesce = ethtool_set_coalesce,
 	.get_ts_info = ethtool_op_get_ts_info,
 };

@@ -53,6 +53,8 @@ struct ipoib_rx_slot {
  * @buf_len: I bytes that the HCA may write
  * @truesize: I bytes of a buffer in all
  * @order: I page order of a buffer
+ * @mod_usecs: interrupt moderation, microseconds; under rtnl
+ * @mod_frames: interrupt moderation, completions; under rtnl
  * @drained: woken when the last buffer comes back
  * @napi: poll
  */
@@ -80,6 +82,8 @@ struct ipoib_rxq {
 	u32 buf_len;
 	u32 truesize;
 	u32 order;
+	u16 mod_usecs;
+	u16 mod_frames;
 	wait_queue_head_t drained;
 	struct napi_struct napi;
 };

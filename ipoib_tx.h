@@ -74,6 +74,8 @@ struct ipoib_tx_wr {
  * @napi: poll
  * @size: I slots
  * @max_sge: I gather entries of the HCA
+ * @mod_usecs: interrupt moderation, microseconds; under rtnl
+ * @mod_frames: interrupt moderation, completions; under rtnl
  * @drained: woken when the last slot comes back
  */
 struct ipoib_txq {
@@ -98,6 +100,8 @@ struct ipoib_txq {
 	struct ipoib_dev *dev;
 	u32 size;
 	u32 max_sge;
+	u16 mod_usecs;
+	u16 mod_frames;
 	unsigned long aborted;
 	unsigned long stalled;
 	wait_queue_head_t drained;

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What an administrator sees: debugfs files, reasons for no carrier, ethtool, refusals.
+#
+#	A (root namespace)			B (namespace b)
+#	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
+
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+
+dir=/sys/kernel/debug/ipoib
+
+# One block of a debugfs file: that of a GID, as it is printed there
+block()
+{
+	awk -v RS= -v gid="GID: $2" 'index($0 "\n", gid "\n") == 1' "$dir/$1"
+}
+
+refused()
+{
+	local text=$1 out
+	shift
+
+	out=$("$@" 2>&1) && return 1
+	echo "$out"
+	[ "$T_DRIVER" = stock ] || grep -qi "$text" <<<"$out"
+}
+
+# --- paths and groups, in the format that tools know
+ping -q -c 1 -W 2 "$T_IP4_B" >/dev/null
+gid_b=$(sed 's/^0*//; s/:0*\([0-9a-f]\)/:\1/g' /sys/class/infiniband/vib0/ports/2/gids/0)
+lid_b=$(cat /sys/class/infiniband/vib0/ports/2/lid)
+path=$(block "${T_IF_A}_path" "$gid_b")
+is "path to B" "$path" "GID: $gid_b
+  complete:    yes
+  DLID:     $(printf 0x%04x "$lid_b")
+  SL:            0
+  rate:       40.0 Gb/sec"
+
+group=$(block "${T_IF_A}_mcg" ff12:401b:ffff:0:0:0:ffff:ffff)
+check "broadcast group is listed" grep -qx '  complete:       yes' <<<"$group"
+check "it is no send-only group" grep -qx '  send_only:       no' <<<"$group"
+check "and nothing waits for it" grep -qx '  queuelen:         0' <<<"$group"
+check "its age is in ticks" grep -Eqx '  created: +[0-9]+' <<<"$group"
+sorted()
+{
+	python3 -c 'import sys
+gids = [[int(x, 16) for x in l[5:].split(":")] for l in sys.stdin if l.startswith("GID: ")]
+sys.exit(len(gids) < 3 or gids != sorted(gids))'
+}
+check "groups are sorted" sorted <"$dir/${T_IF_A}_mcg"
+
+# --- files follow their interface
+ip link set "$T_IF_A" down
+ip link set "$T_IF_A" name other0
+check "files are renamed" [ -e "$dir/other0_mcg" ]
+check_not "the old ones are gone" [ -e "$dir/${T_IF_A}_mcg" ]
+ip link set other0 name "$T_IF_A"
+ip link set "$T_IF_A" up
+check "renamed back" [ -e "$dir/${T_IF_A}_mcg" ]
+wait_carrier 20
+check_not "a child that is gone leaves no file" \
+	sh -c "ip link add link $T_IF_A name c0 type ipoib pkey $T_PKEY; ip link del c0;
+	ls $dir | grep c0_"
+
+# --- reasons
+if [ "$T_DRIVER" = ours ]; then
+	reason()
+	{
+		sed -n 's/^reason: //p' "$dir/${T_IF_A}_state"
+	}
+	reason_is()
+	{
+		[ "$(reason)" = "$1" ]
+	}
+	check "reason: link is up" reason_is "link is up"
+	ctl link vib0:1 down
+	check "reason: port" wait_for 10 reason_is "port is not active"
+	ctl link vib0:1 up
+	check "reason: up again" wait_for 20 reason_is "link is up"
+	ctl set vib0:1 pkey 0 0
+	check "reason: P_Key" wait_for 10 reason_is "P_Key 0xffff is not in the table"
+	ctl set vib0:1 pkey 0 0xffff
+	# what was under way meanwhile came from a foreign partition
+	vib_reset
+	check "reason: up once more" wait_for 20 reason_is "link is up"
+	check "each reason is in the log" \
+		sh -c "dmesg | grep -q '$T_IF_A: no carrier: port is not active' &&
+		dmesg | grep -q '$T_IF_A: no carrier: P_Key 0xffff is not in the table'"
+	ip link add link "$T_IF_A" name c0 type ipoib pkey 0x8777
+	ip link set c0 up
+	check "reason: no such P_Key" grep -q 'reason: P_Key 0x8777' "$dir/c0_state"
+	ip link del c0
+fi
+
+# --- ethtool
+check "driver name" sh -c "ethtool -i $T_IF_A | grep -qx 'driver: ib_ipoib'"
+check "bus-info names the parent" sh -c "ethtool -i $T_IF_A | grep -qx 'bus-info: vib.0'"
+check "speed" sh -c "ethtool $T_IF_A | grep -q 'Speed: 40000Mb/s'"
+is "speed file" "$(cat "/sys/class/net/$T_IF_A/speed")" 40000
+check "link detected" sh -c "ethtool $T_IF_A | grep -q 'Link detected: yes'"
+stats=$(ethtool -S "$T_IF_A" | sed -n 's/^ *\([a-z_]*\): .*/\1/p' | tr '\n' ' ')
+is "statistics" "${stats%tx_dropped multicast *}" \
+	"rx_packets tx_packets rx_bytes tx_bytes tx_errors rx_dropped "
+sum=$(ethtool -S "$T_IF_A" | sed -n 's/ *tx_packets: //p')
+check "statistics agree with ip -s" [ "$(counter_a tx_packets)" -ge "$sum" ]
+
+# --- interrupt moderation
+check "moderation is off at first" sh -c "ethtool -c $T_IF_A | grep -qx 'rx-usecs:.*0'"
+check "moderation is set" ethtool -C "$T_IF_A" rx-usecs 16 rx-frames 8
+check "and shown" sh -c "ethtool -c $T_IF_A | grep -Eqx 'rx-usecs:\s+16' &&
+	ethtool -c $T_IF_A | grep -Eqx 'rx-frames:\s+8'"
+check "the HCA knows it" grep -q 'moderation=8/16' /sys/kernel/debug/vib/vib0/cqs
+check_not "moderation beyond 16 bits is refused" ethtool -C "$T_IF_A" rx-usecs 65536
+check_not "unknown moderation is refused" ethtool -C "$T_IF_A" stats-block-usecs 5
+check "B answers with moderation" ping -q -c 3 -i 0.1 -W 2 "$T_IP4_B"
+ethtool -C "$T_IF_A" rx-usecs 0 rx-frames 0
+
+# --- wrong input
+check "MTU below 72" refused mtu ip link set "$T_IF_A" mtu 71
+check "MTU beyond the port" refused mtu ip link set "$T_IF_A" mtu 4093
+check "MTU 72" ip link set "$T_IF_A" mtu 72
+ip link set "$T_IF_A" mtu 4092
+check "child without parent" refused parent ip link add c1 type ipoib
+check "child of loopback" refused "not an IPoIB" ip link add link lo name c1 type ipoib
+check "child with P_Key 0x8000" refused P_Key \
+	ip link add link "$T_IF_A" name c1 type ipoib pkey 0x8000
+ip link add link "$T_IF_A" name c1 type ipoib pkey "$T_PKEY"
+check "child of a child" refused child ip link add link c1 name c2 type ipoib pkey 0x8002
+check "mode 7" refused mode ip link set c1 type ipoib mode 7
+check "umcast" ip link set c1 type ipoib umcast 1
+check "umcast is shown" sh -c "ip -d link show c1 | grep -q 'umcast *0001'"
+ip link del c1
+check "VLAN on top" refused "" ip link add link "$T_IF_A" name v5 type vlan id 5
+create="/sys/class/net/$T_IF_A/create_child"
+for bad in 0 0x8000 0x10000 -1 xyz '' 0xffff; do
+	check_not "create_child '$bad' is refused" sh -c "echo '$bad' >$create"
+done
+check "create_child" sh -c "echo $T_PKEY >$create"
+check_not "create_child twice" sh -c "echo $T_PKEY >$create"
+delete="/sys/class/net/$T_IF_A/delete_child"
+check_not "delete_child of nobody" sh -c "echo 0x8777 >$delete"
+check "delete_child" sh -c "echo $T_PKEY >$delete"
+check "a wrong mode is refused, a right one accepted" \
+	sh -c "! echo wrong >/sys/class/net/$T_IF_A/mode && echo datagram >/sys/class/net/$T_IF_A/mode"
+check "B answers at the end" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+done_testing
