@@ -41,7 +41,7 @@ clean:
 	rm -rf build ib_ipoib.ko
 
 help:
-	@sed -n 's/^#: //p' Makefile
+	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
 
 #: make                  build ib_ipoib.ko for KVER, by default the newest Debian 6.12 kernel
 #: make modules_install  install it into updates/, where it wins over the kernel's own
