@@ -401,7 +401,7 @@ static void ah_retire(struct ipoib_ah *ah)
 	if (!ah)
 		return;
 	ipoib_async_begin(ah->dev);
-	call_rcu(&ah->rcu, ah_retired);
+	call_rcu_hurry(&ah->rcu, ah_retired);
 }
 
 static void target_swap_ah(struct ipoib_target *t, struct ipoib_ah *ah)

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The HCA goes and comes back, with everything in use.
+#
+#	A (root namespace)			B (namespace b)
+#	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
+#	ib0.8001				ib1.8001
+#
+# Each round: children on both sides, a flood, then the HCA is gone without a word. All interfaces
+# have to go in bounded time, wherever they are, and to work again when the HCA is back.
+
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+
+rounds=3
+
+no_interfaces()
+{
+	[ -z "$(ls -d /sys/class/net/ib* 2>/dev/null)" ] && [ -z "$(in_b ls /sys/class/net | grep ib)" ]
+}
+
+set_up()
+{
+	wait_for 20 [ -e "/sys/class/net/$T_IF_B" ] || return
+	ip link set "$T_IF_B" netns "$T_NS_B"
+	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
+	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
+	ip link set "$T_IF_A" up
+	in_b ip link set "$T_IF_B" up
+}
+
+check "B answers at first" ping -q -c 1 -W 2 "$T_IP4_B"
+for round in $(seq $rounds); do
+	child_sysfs a "$T_PKEY"
+	child_netlink b "$T_PKEY"
+	ip link set "$T_IF_A.${T_PKEY#0x}" up
+	in_b ip link set "$T_IF_B.${T_PKEY#0x}" up
+	start ping -q -f "$T_IP4_B" >/dev/null 2>&1
+	flood=$STARTED
+	# OpenSM does not notice that its port is gone
+	sm_stop
+	how=
+	[ "$round" != 2 ] || how=fatal
+	check "round $round: HCA removed" timeout 60 sh -c "echo hca del vib0 $how >$T_CTL"
+	check "round $round: all interfaces are gone" no_interfaces
+	stop "$flood"
+	check "round $round: HCA back" timeout 60 sh -c "echo hca add vib0 ports=2 sw=sw0 >$T_CTL"
+	check "round $round: interfaces back" set_up
+	check_not "round $round: no carrier without SM" carrier_a
+	sm_start
+	check "round $round: carrier with SM" wait_carrier 30
+	check "round $round: B answers" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+done
+done_testing
