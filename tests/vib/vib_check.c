@@ -4,10 +4,9 @@
  *
  * It becomes a client of the first two-port vib device, whose ports a subnet manager has brought
  * up, and plays an upper layer on it, a well-behaved one and a bad one: two UD queue pairs, one on
- * each port, their completion queues polled by hand. Each case prints a line "ok" or "not ok" to the
- * kernel log. Loading fails with -EINVAL if one of them did not hold, with -ENODEV without a
- * device. The bad cases leave marks in the oracles; they are checked here, and it is up to the
- * caller to reset them.
+ * each port, their completion queues polled by hand. Each case prints a line "ok" or "not ok" to
+ * the kernel log. Loading fails with -EINVAL if one of them did not hold, with -ENODEV without a
+ * device. The bad cases leave marks in the oracles, which the caller looks at and resets.
  *
  * Everything runs in the context of module loading; nothing stays behind.
  */
@@ -715,7 +714,8 @@ static u32 chk_tcp_header(u8 *buf)
 	th->fin = 1;
 	th->cwr = 1;
 	th->ack = 1;
-	th->check = htons(0x1234);	/* what a stack leaves there is no sum yet */
+	/* what a stack leaves there is no sum yet */
+	th->check = (__force __sum16)htons(0x1234);
 	return 44;
 }
 

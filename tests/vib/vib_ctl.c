@@ -115,9 +115,10 @@ static int ctl_check_keys(const struct ctl_args *args, int first, const char *co
 	return 0;
 }
 
-static int ctl_split_port(char *word, char **name, unsigned int *num)
+/* A:1 to "A" and 1; a name that is too long for a node is nobody's */
+static int ctl_split_port(const char *word, char name[VIB_NODE_NAME], unsigned int *num)
 {
-	char *colon = strrchr(word, ':');
+	const char *colon = strrchr(word, ':');
 	int ret;
 
 	if (!colon)
@@ -125,22 +126,24 @@ static int ctl_split_port(char *word, char **name, unsigned int *num)
 	ret = kstrtouint(colon + 1, 10, num);
 	if (ret)
 		return ret;
-	*colon = '\0';
-	*name = word;
+	if (colon - word >= VIB_NODE_NAME)
+		return -ENODEV;
+	memcpy(name, word, colon - word);
+	name[colon - word] = '\0';
 	return 0;
 }
 
 /* A:1 of an HCA; valid as long as vib_ctl_mutex is held */
-static struct vib_port *ctl_port(char *word)
+static struct vib_port *ctl_port(const char *word)
 {
+	char name[VIB_NODE_NAME];
 	struct vib_port *port;
 	struct vib_hca *hca;
 	unsigned int num;
-	char *name;
 	int ret;
 
 	lockdep_assert_held(&vib_ctl_mutex);
-	ret = ctl_split_port(word, &name, &num);
+	ret = ctl_split_port(word, name, &num);
 	if (ret)
 		return ERR_PTR(ret);
 	hca = __vib_hca_find(name);
@@ -149,18 +152,18 @@ static struct vib_port *ctl_port(char *word)
 }
 
 /* The same of an HCA or a switch */
-static struct vib_lport *ctl_lport(char *word)
+static struct vib_lport *ctl_lport(const char *word)
 {
 	struct vib_lport *lp = NULL;
+	char name[VIB_NODE_NAME];
 	struct vib_port *port;
 	struct vib_switch *sw;
 	struct vib_hca *hca;
 	unsigned int num;
-	char *name;
 	int ret;
 
 	lockdep_assert_held(&vib_ctl_mutex);
-	ret = ctl_split_port(word, &name, &num);
+	ret = ctl_split_port(word, name, &num);
 	if (ret)
 		return ERR_PTR(ret);
 	hca = __vib_hca_find(name);
@@ -240,29 +243,47 @@ static int ctl_uncable(struct ctl_args *args)
 	return IS_ERR(lp) ? PTR_ERR(lp) : vib_uncable(lp);
 }
 
-static int ctl_link(struct ctl_args *args)
+/* Other commands run meanwhile, so whatever was looked up before has to be looked up again */
+static int ctl_pause(unsigned int ms)
 {
-	struct vib_lport *lp = ctl_lport(args->word[1]);
-	const char *what = args->word[2];
-	unsigned int ms = 0;
-	int ret;
+	int ret = 0;
+
+	if (!ms)
+		return 0;
+	mutex_unlock(&vib_ctl_mutex);
+	if (msleep_interruptible(ms))
+		ret = -EINTR;
+	mutex_lock(&vib_ctl_mutex);
+	return ret;
+}
+
+static int ctl_link_set(const char *word, bool up)
+{
+	struct vib_lport *lp = ctl_lport(word);
 
 	if (IS_ERR(lp))
 		return PTR_ERR(lp);
-	if (!strcmp(what, "bounce")) {
-		ret = ctl_opt_uint(args, 3, CTL_WAIT_MAX, &ms);
+	vib_lport_link(lp, up);
+	return 0;
+}
+
+static int ctl_link(struct ctl_args *args)
+{
+	const char *what = args->word[2];
+	unsigned int ms = 0;
+	int ret, woken;
+
+	if (!strcmp(what, "bounce") && args->n <= 4) {
+		ret = ctl_opt_uint(args, 3, CTL_WAIT_MAX, &ms) ?:
+		      ctl_link_set(args->word[1], false);
 		if (ret)
 			return ret;
-		vib_lport_link(lp, false);
-		if (ms && msleep_interruptible(ms))
-			ret = -EINTR;
-		vib_lport_link(lp, true);
-		return ret;
+		woken = ctl_pause(ms);
+		return ctl_link_set(args->word[1], true) ?: woken;
 	}
 	if (args->n != 3 || (strcmp(what, "up") && strcmp(what, "down")))
 		return -EINVAL;
-	vib_lport_link(lp, !strcmp(what, "up"));
-	return 0;
+	return ctl_link_set(args->word[1], !strcmp(what, "up"));
 }
 
 static int ctl_set_comp(const char *val)
@@ -460,8 +481,10 @@ static int ctl_event(struct ctl_args *args)
 	if (i == ARRAY_SIZE(events))
 		return -EINVAL;
 	for (n = 0; n < count; n++) {
-		if (n && gap && msleep_interruptible(gap))
-			return -EINTR;
+		ret = n ? ctl_pause(gap) : 0;
+		port = ctl_port(args->word[1]);
+		if (ret || IS_ERR(port))
+			return ret ?: PTR_ERR(port);
 		vib_hca_event(port, events[i].type);
 		cond_resched();
 	}
