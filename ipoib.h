@@ -203,6 +203,7 @@ struct ipoib_dev {
 	struct list_head hca_link;
 };
 
+extern const struct net_device_ops ipoib_netdev_ops;
 extern struct workqueue_struct *ipoib_wq;
 extern struct ib_sa_client ipoib_sa_client;
 
@@ -263,6 +264,27 @@ static inline void ipoib_async_end(struct ipoib_dev *d)
 	spin_unlock_irqrestore(&d->async_lock, flags);
 }
 
+/**
+ * ipoib_is_ipoib - is this netdev one of ours?
+ * @dev: any netdev
+ *
+ * The ARP type alone does not tell: a bond of IPoIB slaves has it too.
+ *
+ * Context: any.
+ * Return: true for parents and children of this driver.
+ */
+static inline bool ipoib_is_ipoib(const struct net_device *dev)
+{
+	return dev->netdev_ops == &ipoib_netdev_ops;
+}
+
+/**
+ * ipoib_priv - the interface behind a netdev
+ * @dev: netdev of this driver
+ *
+ * Context: any.
+ * Return: its private part.
+ */
 static inline struct ipoib_dev *ipoib_priv(const struct net_device *dev)
 {
 	return netdev_priv(dev);

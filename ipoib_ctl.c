@@ -25,6 +25,7 @@
 #include "ipoib_multicast.h"
 #include "ipoib_path.h"
 #include "ipoib_target.h"
+#include "ipoib_trace.h"
 
 static bool ctl_move(struct ipoib_dev *d, enum ipoib_state to)
 {
@@ -38,6 +39,7 @@ static bool ctl_move(struct ipoib_dev *d, enum ipoib_state to)
 			  ipoib_policy_state_name(to));
 		return false;
 	}
+	trace_ipoib_state(d->dev, d->state, to);
 	ipoib_dbg(d, "%s -> %s\n", ipoib_policy_state_name(d->state),
 		  ipoib_policy_state_name(to));
 	WRITE_ONCE(d->state, to);

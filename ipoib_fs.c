@@ -20,8 +20,6 @@
 #include <linux/sort.h>
 
 #include "ipoib.h"
-#include "ipoib_ctl.h"
-#include "ipoib_main.h"
 #include "ipoib_multicast.h"
 #include "ipoib_path.h"
 #include "ipoib_target.h"

@@ -6,11 +6,19 @@
 int ipoib_fs_init(void);
 void ipoib_fs_exit(void);
 #else
+/**
+ * ipoib_fs_init - nothing to make without debugfs files
+ *
+ * Return: 0.
+ */
 static inline int ipoib_fs_init(void)
 {
 	return 0;
 }
 
+/**
+ * ipoib_fs_exit - nothing to remove
+ */
 static inline void ipoib_fs_exit(void)
 {
 }

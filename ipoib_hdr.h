@@ -11,8 +11,8 @@
 #ifndef _IPOIB_HDR_H
 #define _IPOIB_HDR_H
 
-#include <linux/types.h>
 #include <linux/string.h>
+#include <linux/types.h>
 #include <asm/byteorder.h>
 
 #include "ipoib_addr.h"

@@ -190,20 +190,6 @@ const struct net_device_ops ipoib_netdev_ops = {
 };
 
 /**
- * ipoib_is_ipoib - is this netdev one of ours?
- * @dev: any netdev
- *
- * The ARP type alone does not tell: a bond of IPoIB slaves has it too.
- *
- * Context: any.
- * Return: true for parents and children of this driver.
- */
-bool ipoib_is_ipoib(const struct net_device *dev)
-{
-	return dev->netdev_ops == &ipoib_netdev_ops;
-}
-
-/**
  * ipoib_setup - fill a fresh netdev with what all interfaces share
  * @dev: netdev with a private area of struct ipoib_dev
  *

@@ -8,11 +8,9 @@ struct ib_client;
 struct ipoib_dev;
 
 extern struct ib_client ipoib_client;
-extern const struct net_device_ops ipoib_netdev_ops;
 extern int ipoib_sendq_size;
 extern int ipoib_recvq_size;
 
-bool ipoib_is_ipoib(const struct net_device *dev);
 void ipoib_setup(struct net_device *dev);
 void ipoib_set_features(struct ipoib_dev *d);
 void ipoib_set_address(struct ipoib_dev *d);

@@ -27,10 +27,12 @@
 
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string_choices.h>
 
 #include "ipoib.h"
 #include "ipoib_ib.h"
 #include "ipoib_target.h"
+#include "ipoib_trace.h"
 
 #define IPOIB_JOIN_FULL		BIT(FULLMEMBER_JOIN)
 #define IPOIB_JOIN_SENDONLY	BIT(SENDONLY_FULLMEMBER_JOIN)
@@ -350,6 +352,7 @@ static void group_answered(struct ipoib_group *g, int status)
 		g->rec = g->answer;
 		status = group_use(g);
 	}
+	trace_ipoib_join(d->dev, g->t.gid.raw, status);
 	if (status) {
 		group_failed(g, status);
 		return;
@@ -447,6 +450,8 @@ void ipoib_mcast_kill(struct ipoib_target *t)
 
 	if (t->dead)
 		return;
+	if (g->joined)
+		trace_ipoib_leave(t->dev->dev, t->gid.raw, 0);
 	group_free_mc(g);
 	group_detach(g);
 	ipoib_target_kill(t);
@@ -542,9 +547,9 @@ void ipoib_mcast_show(struct ipoib_target *t, struct seq_file *s)
 	seq_printf(s, "  created: %10ld\n", g->created);
 	seq_printf(s, "  queuelen: %9u\n", skb_queue_len_lockless(&t->parked));
 	seq_printf(s, "  complete: %9s\n",
-		   rcu_access_pointer(t->ah) ? "yes" : "no");
+		   str_yes_no(rcu_access_pointer(t->ah)));
 	seq_printf(s, "  send_only: %8s\n",
-		   g->listed || group_is_bcast(g) ? "no" : "yes");
+		   str_yes_no(!g->listed && !group_is_bcast(g)));
 }
 
 static void mcast_make_bcast(struct ipoib_dev *d)

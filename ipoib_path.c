@@ -22,10 +22,12 @@
 
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string_choices.h>
 
 #include "ipoib.h"
 #include "ipoib_multicast.h"
 #include "ipoib_target.h"
+#include "ipoib_trace.h"
 
 #define IPOIB_PATH_TIMEOUT	1000			/* ms, for one query */
 #define IPOIB_PATH_PAUSE	msecs_to_jiffies(2000)	/* after a failure */
@@ -184,6 +186,7 @@ static void path_answered(struct ipoib_path *path)
 	path->asking = false;
 	if (!err)
 		err = path_use(path);
+	trace_ipoib_path(d->dev, path->t.gid.raw, err);
 	if (!err) {
 		path->paused = false;
 		return;
@@ -279,7 +282,7 @@ void ipoib_path_show(struct ipoib_target *t, struct seq_file *s)
 	bool complete = rcu_access_pointer(t->ah);
 	int rate;
 
-	seq_printf(s, "  complete: %6s\n", complete ? "yes" : "no");
+	seq_printf(s, "  complete: %6s\n", str_yes_no(complete));
 	if (!complete)
 		return;
 

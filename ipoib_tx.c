@@ -23,6 +23,7 @@
 
 #include "ipoib.h"
 #include "ipoib_target.h"
+#include "ipoib_trace.h"
 
 static void tx_unmap(struct ipoib_txq *txq, struct ipoib_tx_slot *slot)
 {
@@ -211,8 +212,10 @@ bool ipoib_tx_send(struct ipoib_txq *txq, struct sk_buff *skb,
 
 	more = !__netdev_tx_sent_queue(txq->nq, slot->bytes, more);
 	if (!netif_txq_maybe_stop(txq->nq, ipoib_tx_room(txq), 1,
-				  txq->size / 2))
+				  txq->size / 2)) {
+		trace_ipoib_ring_stop(txq->dev->dev, txq->head, txq->tail);
 		more = false;
+	}
 	if (!more || txq->chained == IPOIB_TX_CHAIN)
 		ipoib_tx_flush(txq);
 	return true;
@@ -307,8 +310,9 @@ static void tx_reap(struct ipoib_txq *txq, u32 end, int budget)
 
 	/* slots are free for transmit only when they have been emptied */
 	smp_store_release(&txq->tail, tail);
-	__netif_txq_completed_wake(txq->nq, done, bql, ipoib_tx_room(txq),
-				   txq->size / 2, !READ_ONCE(txq->open));
+	if (!__netif_txq_completed_wake(txq->nq, done, bql, ipoib_tx_room(txq),
+					txq->size / 2, !READ_ONCE(txq->open)))
+		trace_ipoib_ring_wake(txq->dev->dev, txq->head, tail);
 }
 
 /* Step over the marks of failed posts, once nothing before them is left */

@@ -8,6 +8,7 @@
 #
 # The changes are made at the port itself, without the SM: exact, and in any order.
 
+# shellcheck disable=SC2317 # functions are called by name through check and wait_for
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
 

@@ -9,6 +9,7 @@
 # Each verbs call that the driver makes is made to fail in turn. What cannot be had is refused with
 # an error and leaves no objects behind; what can be tried again is, and traffic flows afterwards.
 
+# shellcheck disable=SC2317 # functions are called by name through check and wait_for
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
 

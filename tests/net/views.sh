@@ -6,6 +6,7 @@
 #	A (root namespace)			B (namespace b)
 #	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
 
+# shellcheck disable=SC2317 # functions are called by name through check and wait_for
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
 
@@ -92,6 +93,23 @@ if [ "$T_DRIVER" = ours ]; then
 	ip link set c0 up
 	check "reason: no such P_Key" grep -q 'reason: P_Key 0x8777' "$dir/c0_state"
 	ip link del c0
+fi
+
+# --- trace events
+if [ "$T_DRIVER" = ours ] && [ -d /sys/kernel/tracing ]; then
+	mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
+	tracing=/sys/kernel/tracing
+	echo 1 >$tracing/events/ipoib/enable
+	ip link set "$T_IF_A" down
+	ip link set "$T_IF_A" up
+	wait_carrier 20
+	wait_for 10 ping -q -c 1 -W 1 "$T_IP4_B"
+	echo 0 >$tracing/events/ipoib/enable
+	trace=$(cat $tracing/trace)
+	check "trace: state" grep -q "ipoib_state: $T_IF_A joining -> live" <<<"$trace"
+	check "trace: join" grep -q "ipoib_join: $T_IF_A ff12:401b:.* status 0" <<<"$trace"
+	check "trace: leave" grep -q "ipoib_leave: $T_IF_A ff12:401b:" <<<"$trace"
+	check "trace: path" grep -q "ipoib_path: $T_IF_A fe80:.* status 0" <<<"$trace"
 fi
 
 # --- ethtool
