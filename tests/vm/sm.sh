@@ -9,7 +9,7 @@ SM_PIDFILE=$SM_DIR/pid
 
 sm_pid()
 {
-	cat "$SM_PIDFILE" 2>/dev/null
+	[ -e "$SM_PIDFILE" ] && echo "$(<"$SM_PIDFILE")"
 }
 
 # sm_running: OpenSM is there
@@ -23,15 +23,18 @@ sm_running()
 # sm_start [OPTION...]: start OpenSM on the first port, more options of opensm may follow
 sm_start()
 {
-	local gid
+	local gid file
 
-	mkdir -p "$SM_DIR/cache"
-	gid=$(cat /sys/class/infiniband/*/ports/1/gids/0 2>/dev/null | head -n 1)
-	[ -n "$gid" ] || {
+	for file in /sys/class/infiniband/*/ports/1/gids/0; do
+		[ -e "$file" ] && read -r gid <"$file" && break
+	done
+	if [ -z "$gid" ]; then
 		echo "sm_start: no InfiniBand port" >&2
 		return 1
-	}
-	gid=0x$(echo "$gid" | cut -d : -f 5- | tr -d :)
+	fi
+	# the lower half of the GID
+	gid=${gid#*:*:*:*:}
+	gid=0x${gid//:/}
 	cat >"$SM_DIR/conf" <<-END
 	log_file $SM_DIR/log
 	force_log_flush TRUE
@@ -52,7 +55,7 @@ sm_start()
 # sm_stop: stop OpenSM and wait until it is gone
 sm_stop()
 {
-	local pid i
+	local pid i state
 
 	pid=$(sm_pid) || return 0
 	rm -f "$SM_PIDFILE"
@@ -60,7 +63,8 @@ sm_stop()
 	kill "$pid" 2>/dev/null
 	for i in $(seq 200); do
 		[ -d "/proc/$pid" ] || break
-		grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null && break
+		read -r _ _ state _ <"/proc/$pid/stat" 2>/dev/null || break
+		[ "$state" != Z ] || break
 		[ "$i" != 150 ] || kill -9 "$pid" 2>/dev/null
 		sleep 0.1
 	done
@@ -86,12 +90,14 @@ sm_reload()
 # sm_ports_active: every port with a cable is ACTIVE (and there is one)
 sm_ports_active()
 {
-	local p n=0
+	local p n=0 line
 
 	for p in /sys/class/infiniband/*/ports/*; do
 		[ -e "$p/state" ] || continue
-		grep -q LinkUp "$p/phys_state" || continue
-		grep -q ACTIVE "$p/state" || return 1
+		read -r line <"$p/phys_state"
+		[ "${line#*LinkUp}" != "$line" ] || continue
+		read -r line <"$p/state"
+		[ "${line#*ACTIVE}" != "$line" ] || return 1
 		n=$((n + 1))
 	done
 	[ $n -gt 0 ]
