@@ -271,12 +271,42 @@ static void addr_pkey_valid(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ipoib_pkey_valid(pkey), pkey != 0 && pkey != 0x8000);
 }
 
+/* Each octet that tells a solicited-node group from another one, changed in turn */
+static void addr_solicited_node(struct kunit *test)
+{
+	static const u8 group[IPOIB_ALEN] = {
+		0x00, 0xff, 0xff, 0xff, 0xff, 0x12, 0x60, 0x1b, 0x80, 0x01,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0xff, 0x10, 0x20, 0x30
+	};
+	static const u8 all_nodes[IPOIB_ALEN] = {
+		0x00, 0xff, 0xff, 0xff, 0xff, 0x12, 0x60, 0x1b, 0x80, 0x01,
+		0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01
+	};
+	u8 hw[IPOIB_ALEN];
+	int i;
+
+	for (i = 0; i < IPOIB_ALEN; i++) {
+		bool matters = i == 6 || i == 7 || (i >= 10 && i <= 16);
+
+		memcpy(hw, group, sizeof(hw));
+		KUNIT_EXPECT_TRUE(test, ipoib_addr_is_solicited_node(hw));
+		hw[i] ^= 0x08;
+		KUNIT_EXPECT_EQ(test, ipoib_addr_is_solicited_node(hw), !matters);
+	}
+
+	memcpy(hw, group, sizeof(hw));
+	ipoib_addr_all_nodes(hw);
+	KUNIT_EXPECT_EQ(test, memcmp(hw, all_nodes, sizeof(hw)), 0);
+	KUNIT_EXPECT_FALSE(test, ipoib_addr_is_solicited_node(hw));
+}
+
 static struct kunit_case ipoib_addr_cases[] = {
 	KUNIT_CASE(addr_layout),
 	KUNIT_CASE_PARAM(addr_build, build_gen_params),
 	KUNIT_CASE_PARAM(addr_broadcast, bcast_gen_params),
 	KUNIT_CASE_PARAM(addr_set_pkey, set_pkey_gen_params),
 	KUNIT_CASE(addr_in_partition),
+	KUNIT_CASE(addr_solicited_node),
 	KUNIT_CASE_PARAM(addr_group, member_gen_params),
 	KUNIT_CASE(addr_is_mcast),
 	KUNIT_CASE(addr_gid_is_zero),

@@ -131,7 +131,7 @@ FAULTS = [
     ('clang', 'a shadowed variable',
      append('ipoib_addr.c', '\nint fault_shadow(int a);\nint fault_shadow(int a)\n{\n\t{\n\t\tint a = 1;\n\n'
             '\t\treturn a;\n\t}\n}\n'), r'ipoib_addr\.c:\d+:.*shadows'),
-    ('complexity', 'a maze', append('ipoib_addr.c', '\n' + DEEP),
+    ('clang', 'a maze', append('ipoib_addr.c', '\n' + DEEP),
      r"ipoib_addr\.c:\d+:.*'fault_deep' has cognitive complexity"),
     ('headers', 'a header that leans on others',
      replace('ipoib_ring.h', r'^#include <linux/types.h>\n', ''), r'ipoib_ring\.h:1: .*error'),

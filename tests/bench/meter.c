@@ -23,7 +23,6 @@
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +42,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void usage(void)
+static void help(void)
 {
 	fprintf(stderr,
 		"usage: meter sink ADDR PORT\n"
@@ -53,7 +52,7 @@ static void usage(void)
 	exit(2);
 }
 
-static long number(const char *text, long min, long max)
+static long parse(const char *text, long min, long max)
 {
 	char *end;
 	long value = strtol(text, &end, 10);
@@ -71,15 +70,15 @@ static int socket_type(const char *name)
 		return SOCK_DGRAM;
 	if (!strcmp(name, "tcp"))
 		return SOCK_STREAM;
-	usage();
+	help();
 	return 0;
 }
 
-static struct sockaddr_in address(const char *host, const char *port)
+static struct sockaddr_in resolve(const char *host, const char *port)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET };
 
-	sin.sin_port = htons(number(port, 1, 65535));
+	sin.sin_port = htons(parse(port, 1, 65535));
 	if (inet_pton(AF_INET, host, &sin.sin_addr) != 1) {
 		fprintf(stderr, "meter: %s is not an IPv4 address\n", host);
 		exit(2);
@@ -89,7 +88,7 @@ static struct sockaddr_in address(const char *host, const char *port)
 
 static int connected(int type, const char *host, const char *port)
 {
-	struct sockaddr_in sin = address(host, port);
+	struct sockaddr_in sin = resolve(host, port);
 	int fd = socket(AF_INET, type, 0);
 	int one = 1;
 
@@ -104,7 +103,7 @@ static int connected(int type, const char *host, const char *port)
 
 static int bound(int type, const char *host, const char *port)
 {
-	struct sockaddr_in sin = address(host, port);
+	struct sockaddr_in sin = resolve(host, port);
 	int fd = socket(AF_INET, type, 0);
 	int one = 1;
 
@@ -116,13 +115,13 @@ static int bound(int type, const char *host, const char *port)
 	return fd;
 }
 
-static void ready(void)
+static void announce(void)
 {
 	printf("ready\n");
 	fflush(stdout);
 }
 
-static int64_t now(void)
+static long long now(void)
 {
 	struct timespec ts;
 
@@ -131,7 +130,7 @@ static int64_t now(void)
 }
 
 /* Idle time of all CPUs since boot */
-static int64_t idle(void)
+static long long idle(void)
 {
 	long long ticks[5] = { 0 };
 	FILE *f = fopen("/proc/stat", "r");
@@ -143,15 +142,15 @@ static int64_t idle(void)
 	return (ticks[3] + ticks[4]) * (1000000000LL / sysconf(_SC_CLK_TCK));
 }
 
-static void report(int64_t ns, int64_t idle_ns)
+static void report(long long ns, long long idle_ns)
 {
-	printf("ns %lld idle %lld\n", (long long)ns, (long long)idle_ns);
+	printf("ns %lld idle %lld\n", ns, idle_ns);
 }
 
 static void sink(const char *host, const char *port)
 {
 	bound(SOCK_DGRAM, host, port);
-	ready();
+	announce();
 	for (;;)
 		pause();
 }
@@ -161,7 +160,7 @@ static void blast(const char *host, const char *port, size_t size, long count)
 	struct iovec iov = { .iov_base = buffer, .iov_len = size };
 	struct mmsghdr msgs[BATCH] = { 0 };
 	int fd = connected(SOCK_DGRAM, host, port);
-	int64_t start, idle_start;
+	long long start, idle_start;
 	int sent, queued, i;
 	long left;
 
@@ -209,7 +208,7 @@ static void echo_udp(const char *host, const char *port)
 	socklen_t len;
 	ssize_t n;
 
-	ready();
+	announce();
 	for (;;) {
 		len = sizeof(from);
 		n = recvfrom(fd, buffer, sizeof(buffer), 0, (struct sockaddr *)&from, &len);
@@ -228,7 +227,7 @@ static void echo_tcp(const char *host, const char *port)
 
 	if (listen(fd, 1))
 		die("listen");
-	ready();
+	announce();
 	peer = accept(fd, NULL, NULL);
 	if (peer < 0)
 		die("accept");
@@ -241,7 +240,7 @@ static void echo_tcp(const char *host, const char *port)
 static void pingpong(int type, const char *host, const char *port, size_t size, long count)
 {
 	int fd = connected(type, host, port);
-	int64_t start = 0, idle_start = 0;
+	long long start = 0, idle_start = 0;
 	long i;
 
 	/* one round in ten goes before the clock runs: caches and neighbours */
@@ -265,16 +264,16 @@ int main(int argc, char **argv)
 	if (argc == 4 && !strcmp(argv[1], "sink"))
 		sink(argv[2], argv[3]);
 	else if (argc == 6 && !strcmp(argv[1], "blast"))
-		blast(argv[2], argv[3], number(argv[4], 1, SIZE_MAX_UDP),
-		      number(argv[5], 1, 1000000000));
+		blast(argv[2], argv[3], parse(argv[4], 1, SIZE_MAX_UDP),
+		      parse(argv[5], 1, 1000000000));
 	else if (argc == 5 && !strcmp(argv[1], "echo") && socket_type(argv[2]) == SOCK_DGRAM)
 		echo_udp(argv[3], argv[4]);
 	else if (argc == 5 && !strcmp(argv[1], "echo"))
 		echo_tcp(argv[3], argv[4]);
 	else if (argc == 7 && !strcmp(argv[1], "pingpong"))
-		pingpong(socket_type(argv[2]), argv[3], argv[4], number(argv[5], 1, 4000),
-			 number(argv[6], 1, 1000000000));
+		pingpong(socket_type(argv[2]), argv[3], argv[4], parse(argv[5], 1, 4000),
+			 parse(argv[6], 1, 1000000000));
 	else
-		usage();
+		help();
 	return 0;
 }
