@@ -85,8 +85,9 @@ bool ipoib_addr_is_solicited_node(const u8 *hw)
  */
 void ipoib_addr_all_nodes(u8 *hw)
 {
-	memset(hw + 10, 0, 9);
-	hw[19] = 1;
+	static const u8 group[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
+
+	memcpy(hw + 10, group, sizeof(group));
 }
 
 /**

@@ -295,6 +295,7 @@ static void addr_solicited_node(struct kunit *test)
 	}
 
 	memcpy(hw, group, sizeof(hw));
+	memset(hw + 10, 0xee, 10);
 	ipoib_addr_all_nodes(hw);
 	KUNIT_EXPECT_EQ(test, memcmp(hw, all_nodes, sizeof(hw)), 0);
 	KUNIT_EXPECT_FALSE(test, ipoib_addr_is_solicited_node(hw));
