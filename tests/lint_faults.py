@@ -25,7 +25,7 @@ int fault_deep(int a, int b)
 			for (j = 0; j < b; j++) {
 				if (j % 5) {
 					if (i > j) {
-						if (i > 2 * j && j)
+						if ((i > 2 * j && j) || a == 7)
 							sum++;
 						else if (i > 3 * j || !j)
 							sum--;
