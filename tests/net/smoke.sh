@@ -124,7 +124,7 @@ flood()
 	[ "$T_KERNEL" != debug ] || pace=-A
 	drops=$(drops)
 	replies=$(echo_replies)
-	ping $pace -q -c "$flood" -s "$2" "$1"
+	ping "$pace" -q -c "$flood" -s "$2" "$1"
 	wait_for 20 replies_since $((replies + flood)) && [ "$(drops)" = "$drops" ] && return
 	echo "$(($(echo_replies) - replies)) of $flood answers, $(($(drops) - drops)) drops"
 	return 1
