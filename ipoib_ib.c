@@ -166,13 +166,17 @@ void ipoib_ib_fini(struct ipoib_dev *d)
 	ipoib_tx_fini(d);
 }
 
+/*
+ * Peers go on sending while an interface is restarted: with the Q_Key that was
+ * in force last their packets are no violations.  It is 0 before the first join.
+ */
 static int ib_to_init(struct ipoib_dev *d)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
 		.pkey_index = d->pkey_index,
 		.port_num = d->port,
-		.qkey = 0,
+		.qkey = d->mcast.qkey,
 	};
 
 	return ib_modify_qp(d->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
