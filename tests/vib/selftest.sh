@@ -48,15 +48,18 @@ ping4()
 	ping -q -c "${1:-3}" -i 0.2 -W 2 "$T_IP4_B"
 }
 
-echo_replies()
+# snmp PROTOCOL COUNTER: what this side's network stack has counted
+snmp()
 {
-	awk '/^Icmp:/ { for (i = 1; i <= NF; i++) if ($i == "InEchoReps") n = i; else if (n && $n ~ /^[0-9]/) { print $n; exit } }' \
-		/proc/net/snmp
+	awk -v proto="$1:" -v name="$2" '
+		$1 == proto && n { print $n }
+		$1 == proto { for (i = 2; i <= NF; i++) if ($i == name) n = i }
+	' /proc/net/snmp
 }
 
 replies_since()
 {
-	[ "$(echo_replies)" -ge "$1" ]
+	[ "$(snmp Icmp InEchoReps)" -ge "$1" ]
 }
 
 # flood N: no packet of a flood may get lost. The socket of ping may well overflow on a slow machine,
@@ -66,10 +69,10 @@ flood()
 	local n=$1 before
 
 	[ "$T_KERNEL" != debug ] || n=$((n / 4))
-	before=$(echo_replies)
+	before=$(snmp Icmp InEchoReps)
 	ping -q -f -c "$n" -W 5 "$T_IP4_B"
 	wait_for 10 replies_since $((before + n)) || {
-		echo "$(($(echo_replies) - before)) of $n came back"
+		echo "$(($(snmp Icmp InEchoReps) - before)) of $n came back"
 		return 1
 	}
 }
@@ -198,9 +201,11 @@ part_traffic()
 	clean traffic
 }
 
+# Bad checksums seen on either side
 csum_errors()
 {
-	awk '/^Tcp:/ && $14 ~ /^[0-9]/ { print $15 }' /proc/net/snmp
+	snmp Tcp InCsumErrors
+	in_b sh -c "$(declare -f snmp); snmp Tcp InCsumErrors"
 }
 
 # tcp NAME: both directions arrive unharmed, and nobody saw a bad checksum
