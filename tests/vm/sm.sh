@@ -35,6 +35,7 @@ sm_start()
 	# the lower half of the GID
 	gid=${gid#*:*:*:*:}
 	gid=0x${gid//:/}
+	mkdir -p "$SM_DIR/cache"
 	cat >"$SM_DIR/conf" <<-END
 	log_file $SM_DIR/log
 	force_log_flush TRUE
