@@ -22,7 +22,7 @@ PORTS=/sys/class/infiniband/vib0/ports
 UMAD=/dev/infiniband/umad0
 SMPSET=/tmp/smpset
 LFT=0x19 MFT=0x1b PORT_INFO=0x15 SWITCH_INFO=0x12
-PARTS=(subnet paths detour loops storm states mkey traps lmc failover)
+PARTS=(subnet paths detour loops storm states mkey traps lmc failover vl15)
 
 # topo NODE PORT KEY: a value of a port's line in the topology
 topo()
@@ -213,6 +213,12 @@ part_traps()
 		ctl trap s2:17 "${n#*:}"
 		check "notice ${n%:*}" wait_for 10 logged "num:${n%:*} .*from LID:$(topo s2 0 lid) Port 17"
 	done
+	# a datagram with a wrong Q_Key is among the things that this module does
+	check "a wrong Q_Key" insmod "$T_ROOT/build/$(uname -r)/vib/vib_check.ko"
+	check "notice 258" wait_for 10 logged "num:258 .*from LID:$(lid 2)"
+	rmmod vib_check
+	# that was our doing
+	vib_reset
 	n=$(grep -c num:144 "$SM_DIR/log")
 	echo "another name" >/sys/class/infiniband/vib0/node_desc
 	check "notice 144 for a new description" wait_for 10 logged num:144 "$n"
@@ -251,6 +257,29 @@ part_failover()
 	stop "$STARTED"
 }
 
+# QP0 loses a receive buffer with each packet, until there is none left
+part_vl15()
+{
+	local i
+
+	sm_stop
+	is "nothing dropped so far" "$(cat $PORTS/1/counters/VL15_dropped)" 0
+	ctl failop post_recv 1 1000000 12
+	for i in $(seq 2000); do
+		smpset 0,1 0x11 0 >/dev/null 2>&1 || break
+	done
+	ctl failop clear
+	note "the first unanswered request was number $i"
+	check "a packet for a QP0 without buffers counts" test "$(cat $PORTS/1/counters/VL15_dropped)" -gt 0
+	is "and is no misuse" "$(vib oracles rx_no_buffer)" 0
+	ctl hca del vib0
+	ctl hca add vib0 ports=2
+	ctl cable vib0:1 s1:1
+	ctl cable vib0:2 s2:17
+	wait_for 10 test -c $UMAD
+	check "the next HCA answers" wait_for 10 smpset 0,1 0x11 0
+}
+
 build()
 {
 	ctl hca del vib0
@@ -280,6 +309,7 @@ run_part()
 	traps) part_traps ;;
 	lmc) part_lmc ;;
 	failover) part_failover ;;
+	vl15) part_vl15 ;;
 	*) not_ok "there is a part $1" ;;
 	esac
 }

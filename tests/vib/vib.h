@@ -6,10 +6,12 @@
  * CQ, packet) and the functions that one file calls in another. vib_fabric.h holds the other half:
  * cables, switches and their management.
  *
- * A packet never exists in memory as a frame. It is a decoded header on the sender's stack (struct
- * vib_pkt) with references to the sender's own buffers. post_send walks it through the fabric and
- * the receiving port copies it once, into the buffer that the receiver posted. All of that happens
- * in the context of the sender, with interrupts off and under its send queue's lock.
+ * As a rule a packet does not exist in memory as a frame. It is a decoded header on the sender's
+ * stack (struct vib_pkt) with references to the sender's own buffers. post_send walks it through
+ * the fabric and the receiving port copies it once, into the buffer that the receiver posted. All
+ * of that happens in the context of the sender, with interrupts off and under its send queue's
+ * lock. The exception are packets that arrive later than they were sent (vib_frame.c): they are
+ * copied and go on from a timer, in softirq context.
  *
  * Locks, outer to inner. All but the first are taken with interrupts off:
  *
@@ -30,6 +32,7 @@
 #include <linux/atomic.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/io.h>
 #include <linux/irq_work.h>
 #include <linux/jump_label.h>
 #include <linux/list.h>
@@ -105,6 +108,10 @@ enum vib_failop {
 	VIB_FAIL_MODIFY_QP,
 	VIB_FAIL_QUERY_QP,
 	VIB_FAIL_ATTACH_MCAST,
+	VIB_FAIL_MODIFY_CQ,
+	VIB_FAIL_MODIFY_PORT,
+	VIB_FAIL_QUERY_AH,
+	VIB_FAIL_GET_DMA_MR,
 	VIB_FAIL_POST_SEND,
 	VIB_FAIL_POST_RECV,
 	VIB_FAIL_REQ_NOTIFY,
@@ -200,6 +207,16 @@ struct vib_pkt {
 	bool solicited;
 	bool csum_ok;
 	struct ib_grh grh;
+};
+
+/* A packet with a copy of its payload, on its way to a port; see vib_frame.c */
+struct vib_frame {
+	struct list_head entry;
+	struct vib_lport *at;
+	ktime_t due;
+	unsigned int hops;
+	struct vib_pkt pkt;
+	u8 data[];
 };
 
 /* One completion in a CQ's ring */
@@ -395,6 +412,9 @@ struct vib_hca {
 	struct list_head entry;			/* vib_hcas, under vib_ctl_mutex */
 };
 
+/* vib_main.c: addresses in work requests are those of the DMA API, not the kernel's own */
+DECLARE_STATIC_KEY_FALSE(vib_dma_phys_key);
+
 static inline struct vib_hca *to_vhca(const struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct vib_hca, ibdev);
@@ -413,6 +433,14 @@ static inline struct vib_qpc *to_vqpc(struct ib_qp *ibqp)
 static inline struct vib_ah *to_vah(struct ib_ah *ibah)
 {
 	return container_of(ibah, struct vib_ah, ibah);
+}
+
+/* What a segment of a work request points to. With dma=phys it is an address on the bus. */
+static inline void *vib_sge_ptr(const struct ib_sge *sge)
+{
+	if (static_branch_unlikely(&vib_dma_phys_key))
+		return phys_to_virt(sge->addr);
+	return (void *)(uintptr_t)sge->addr;
 }
 
 /* Biggest UD payload that may leave @port now, in bytes */
@@ -527,7 +555,8 @@ void vib_stat_init(struct dentry *root);
 void vib_stat_hca_add(struct vib_hca *hca);
 void vib_stat_hca_del(struct vib_hca *hca);
 void vib_cost_switch(bool on);
-int vib_fail_set(const char *op, unsigned int nth, unsigned int count, int error);
+int vib_fail_set(const char *op, unsigned int nth, unsigned int count, int error,
+		 const char *comm);
 void vib_fail_clear(void);
 int __vib_fail(enum vib_failop op);
 void vib_obj_add(enum vib_obj kind);

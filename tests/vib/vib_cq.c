@@ -250,13 +250,17 @@ int vib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
  * @period: or this many microseconds after the first one; 0 turns moderation off
  *
  * Context: any.
- * Return: 0.
+ * Return: 0, or an errno that a test ordered.
  */
 int vib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 {
 	struct vib_cq *cq = to_vcq(ibcq);
 	unsigned long flags;
+	int ret;
 
+	ret = vib_fail(VIB_FAIL_MODIFY_CQ);
+	if (ret)
+		return ret;
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->mod_count = count;
 	cq->mod_usec = count > 1 ? period : 0;

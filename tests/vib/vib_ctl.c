@@ -12,16 +12,40 @@
  *	event A:1 NAME [COUNT [GAP_MS]]
  *	trap A:1 NAME
  *	set dev KEY VALUE
- *	failop OP NTH COUNT ERRNO		failop clear
+ *	failop OP NTH COUNT ERRNO [COMM]	failop clear
+ *	fault A:1 in|out do=ACT [KEY=VALUE...]	fault A:1 clear
+ *
+ *	sa add S [lid=N] [prefix=V]		sa del S | sa sweep S | sa rereg S
+ *	sa set S KEY VALUE			sa group S PKEY qkey=N [mtu=N] [rate=N] [sl=N]
+ *	sa rule S do=ACT [KEY=VALUE...]		sa rule S clear		sa group S PKEY gone
+ *	ghost add S:3 n=N [base=LID] [mode=drop|arp|echo] [ip=A]	ghost del S:3
  *
  * A:1 is port 1 of the node with name A, HCA or switch; "set" and "event" want an HCA. Several
  * lines may come in one write; the first one that fails ends it, and its errno is returned. Empty
  * lines and lines that begin with # are skipped.
  *
+ * A fault does ACT to packets that leave port A:1 or arrive there: drop, crc (drop, and count as
+ * damaged), dup, flip (a bit of the payload), cut (to len= bytes), delay (by us= microseconds and
+ * up to jitter= more), hold (until after= more that match have passed). It is about those of class=
+ * any, smp, gmp, sa, cm, pma, data, ucast, mcast, arp, ip4, ip6 or ndisc, narrowed by slid=, dlid=,
+ * qpn= (of the receiver), and method= and attr= of a management datagram. Of these it lets skip=
+ * pass, and hits count= of those that follow (0: all), or only ppm= of a million, by dice that
+ * seed= throws. Several rules add up. debugfs vib/faults shows what they have done.
+ *
+ * "sa" is about the subnet manager of the fabric's own at switch S. Its settings are sl, rate, mtu
+ * and life of path records, delay of each answer in us, sendonly (it knows send-only full members),
+ * lmc, and spread (path records go through all LIDs of a port). By a rule it is silent, refuses
+ * (status=), is late (us=), answers twice, cuts the answer (len=), or answers with another tid,
+ * another gid, or lid 0; narrowed by attr= and method=, skip= and count= as above. All rules but
+ * the first one that hits are left out. debugfs vib/sa and vib/sa_groups show what it knows and has
+ * done.
+ *
+ * COMM makes a failure count and hit only the calls of tasks of that name.
+ *
  * Commands run in the context of the writer, one at a time, under vib_ctl_mutex. Only those that
  * create or remove an HCA run without it, because the core calls many others meanwhile.
  */
-#include "vib.h"
+#include "vib_ctl.h"
 
 #include <linux/ctype.h>
 #include <linux/debugfs.h>
@@ -33,18 +57,10 @@
 #include <linux/uaccess.h>
 
 #define CTL_WRITE_MAX	65536
-#define CTL_ARGS_MAX	8
-#define CTL_WAIT_MAX	60000	/* ms that a command may take by order */
 #define CTL_EVENTS_MAX	1000000
 
 struct dentry *vib_dbg_root;
 static struct dentry *ctl_file;
-
-/* A command, split into words */
-struct ctl_args {
-	int n;
-	char *word[CTL_ARGS_MAX];
-};
 
 struct ctl_cmd {
 	const char *name;
@@ -53,12 +69,17 @@ struct ctl_cmd {
 	bool unlocked;
 };
 
-static const char *ctl_arg(const struct ctl_args *args, int i)
-{
-	return i < args->n ? args->word[i] : NULL;
-}
-
-static int ctl_uint(const struct ctl_args *args, int i, unsigned int max, unsigned int *val)
+/**
+ * ctl_uint - a word that is a number
+ * @args: the command
+ * @i: which word
+ * @max: the largest one allowed
+ * @val: takes it
+ *
+ * Context: any.
+ * Return: 0; -EINVAL if it is missing or no number, -ERANGE.
+ */
+int ctl_uint(const struct ctl_args *args, int i, unsigned int max, unsigned int *val)
 {
 	const char *word = ctl_arg(args, i);
 	int ret;
@@ -84,8 +105,16 @@ static int ctl_u64(const struct ctl_args *args, int i, u64 *val)
 	return word ? kstrtou64(word, 0, val) : -EINVAL;
 }
 
-/* Value of KEY=VALUE among the words from @first on */
-static const char *ctl_key(const struct ctl_args *args, int first, const char *key)
+/**
+ * ctl_key - the value of a KEY=VALUE word
+ * @args: the command
+ * @first: first word that may be one
+ * @key: the key
+ *
+ * Context: any.
+ * Return: the value, or NULL if there is none.
+ */
+const char *ctl_key(const struct ctl_args *args, int first, const char *key)
 {
 	size_t len = strlen(key);
 	int i;
@@ -96,8 +125,40 @@ static const char *ctl_key(const struct ctl_args *args, int first, const char *k
 	return NULL;
 }
 
-/* Each word from @first on must be one of the keys */
-static int ctl_check_keys(const struct ctl_args *args, int first, const char *const *keys)
+/**
+ * ctl_key_uint - the number in a KEY=VALUE word, if there is one
+ * @args: the command
+ * @first: first word that may be it
+ * @key: the key
+ * @max: the largest one allowed
+ * @val: takes it, or stays as it is
+ *
+ * Context: any.
+ * Return: 0; -EINVAL for no number, -ERANGE.
+ */
+int ctl_key_uint(const struct ctl_args *args, int first, const char *key, u32 max, u32 *val)
+{
+	const char *word = ctl_key(args, first, key);
+	int ret;
+
+	if (!word)
+		return 0;
+	ret = kstrtou32(word, 0, val);
+	if (ret)
+		return ret;
+	return *val > max ? -ERANGE : 0;
+}
+
+/**
+ * ctl_check_keys - see that all KEY=VALUE words have keys that are known
+ * @args: the command
+ * @first: first word that must be one
+ * @keys: the keys, NULL behind the last one
+ *
+ * Context: any.
+ * Return: 0 or -EINVAL.
+ */
+int ctl_check_keys(const struct ctl_args *args, int first, const char *const *keys)
 {
 	const char *const *key;
 	size_t len;
@@ -151,8 +212,14 @@ static struct vib_port *ctl_port(const char *word)
 	return port ?: ERR_PTR(-ENODEV);
 }
 
-/* The same of an HCA or a switch */
-static struct vib_lport *ctl_lport(const char *word)
+/**
+ * ctl_lport - the port that a word like A:1 names
+ * @word: the word
+ *
+ * Context: vib_ctl_mutex held, under which the result is valid.
+ * Return: a port of an HCA, or an external one of a switch; or an ERR_PTR.
+ */
+struct vib_lport *ctl_lport(const char *word)
 {
 	struct vib_lport *lp = NULL;
 	char name[VIB_NODE_NAME];
@@ -521,11 +588,11 @@ static int ctl_failop(struct ctl_args *args)
 		vib_fail_clear();
 		return 0;
 	}
-	if (args->n != 5)
+	if (args->n != 5 && args->n != 6)
 		return -EINVAL;
 	ret = ctl_uint(args, 2, UINT_MAX, &nth) ?: ctl_uint(args, 3, UINT_MAX, &count) ?:
 	      ctl_uint(args, 4, MAX_ERRNO, &error);
-	return ret ?: vib_fail_set(args->word[1], nth, count, -(int)error);
+	return ret ?: vib_fail_set(args->word[1], nth, count, -(int)error, ctl_arg(args, 5));
 }
 
 static const struct ctl_cmd ctl_cmds[] = {
@@ -538,6 +605,9 @@ static const struct ctl_cmd ctl_cmds[] = {
 	{ "event", ctl_event, 3 },
 	{ "trap", ctl_trap, 3 },
 	{ "failop", ctl_failop, 2 },
+	{ "fault", ctl_fault, 3 },
+	{ "sa", ctl_sa, 3 },
+	{ "ghost", ctl_ghost, 3 },
 };
 
 static int ctl_run(const struct ctl_cmd *cmd, struct ctl_args *args)

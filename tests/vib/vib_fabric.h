@@ -23,6 +23,7 @@
 #define VIB_FABRIC_H
 
 #include <linux/atomic.h>
+#include <linux/jump_label.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -34,10 +35,14 @@
 #include <rdma/ib_verbs.h>
 
 struct seq_file;
+struct vib_fault;
+struct vib_frame;
+struct vib_ghosts;
 struct vib_hca;
 struct vib_lport;
 struct vib_pkt;
 struct vib_port;
+struct vib_sa;
 struct vib_switch;
 
 #define VIB_LID_MCAST		0xc000		/* first multicast LID */
@@ -49,13 +54,15 @@ struct vib_switch;
 #define VIB_MFT_BLOCK		32
 #define VIB_MFT_PORTS		16		/* ports that one mask covers */
 #define VIB_SWITCH_PORTS_MAX	64
-#define VIB_PKEYS_MAX		128
+#define VIB_PKEYS_MAX		1024
 #define VIB_PKEY_BLOCK		32
 #define VIB_GUIDS_MAX		128
 #define VIB_GUID_BLOCK		8
 #define VIB_NODE_NAME		16
 #define VIB_TTL			8		/* switches that a packet may cross */
 #define VIB_COPIES_MAX		1024		/* cables that one multicast packet may cross */
+#define VIB_SM_LID		1		/* of a manager that nobody gave another one */
+#define VIB_SM_PREFIX		0xfe80000000000000ULL
 #define VIB_MAD_SIZE		IB_MGMT_MAD_SIZE
 #define VIB_OUI			0x025649	/* locally administered */
 
@@ -89,6 +96,7 @@ enum vib_drop {
 	VIB_DROP_SMP_PATH,	/* directed route leads nowhere or is inconsistent */
 	VIB_DROP_MKEY,		/* M_Key check */
 	VIB_DROP_GSI,		/* QP1 packet that a switch cannot take */
+	VIB_DROP_FAULT,		/* a test ordered it, see vib_fault.c */
 	VIB_DROP_NR,
 };
 
@@ -98,6 +106,57 @@ struct vib_traffic {
 	u64 rx_words;
 	u64 tx_pkts[2];
 	u64 rx_pkts[2];
+};
+
+/* The two fault stages of a port */
+enum vib_fault_dir {
+	VIB_FAULT_IN,
+	VIB_FAULT_OUT,
+	VIB_FAULT_DIRS,
+};
+
+/* What kind of packets a rule of a fault stage is about */
+enum vib_class {
+	VIB_CLASS_ANY,
+	VIB_CLASS_SMP,		/* QP0 */
+	VIB_CLASS_GMP,		/* QP1 */
+	VIB_CLASS_SA,
+	VIB_CLASS_CM,
+	VIB_CLASS_PMA,
+	VIB_CLASS_DATA,		/* neither QP0 nor QP1 */
+	VIB_CLASS_UCAST,	/* the same, to a unicast LID */
+	VIB_CLASS_MCAST,
+	VIB_CLASS_ARP,
+	VIB_CLASS_IP4,
+	VIB_CLASS_IP6,
+	VIB_CLASS_ND,		/* IPv6 neighbour and router discovery */
+};
+
+/* What happens to a packet that a rule hits */
+enum vib_act {
+	VIB_ACT_DROP,
+	VIB_ACT_CRC,		/* lost, and counted as damaged where it arrives */
+	VIB_ACT_DUP,
+	VIB_ACT_FLIP,		/* one bit of the payload */
+	VIB_ACT_CUT,		/* to len bytes */
+	VIB_ACT_DELAY,
+	VIB_ACT_HOLD,		/* until some more that match have passed */
+};
+
+/* A rule as it is ordered; -1 stands for any */
+struct vib_rule_spec {
+	enum vib_class class;
+	enum vib_act act;
+	int slid, dlid, qpn;
+	int method, attr;	/* of a management datagram */
+	u32 ppm;		/* how many of a million matching packets are hit */
+	u32 skip;		/* matching packets that pass before */
+	u32 count;		/* packets to hit, 0 for no limit */
+	u32 seed;
+	u32 us, jitter;		/* delay */
+	u32 after;		/* hold: packets that overtake */
+	u32 len;		/* cut */
+	u32 status;		/* refuse, by the manager's database only */
 };
 
 /* Kinds of notices; each has at most one outstanding per port */
@@ -146,9 +205,11 @@ struct vib_trapq {
 struct vib_lport {
 	/* read by each packet */
 	struct vib_lport __rcu *peer;		/* R */
+	struct vib_ghosts __rcu *ghosts;	/* R: at a switch, instead of a peer */
 	struct vib_switch *sw;			/* I: NULL at an HCA */
 	struct vib_port *port;			/* I: NULL at a switch */
 	struct vib_traffic __percpu *traffic;	/* I */
+	struct vib_fault __rcu *fault[VIB_FAULT_DIRS]; /* R: written under vib_ctl_mutex */
 	u8 num;					/* I: port number on its node */
 	u8 state;				/* L: enum ib_port_state */
 	u8 lmc;					/* L */
@@ -224,6 +285,8 @@ struct vib_switch {
 	u16 *mft;			/* [MLID][position], written under lock */
 	u8 *sl2vl;			/* [in][out][8], under lock, stored only */
 	spinlock_t lock;		/* what follows, and the tables' writers */
+	struct vib_sa __rcu *sa;	/* manager at port 0; written under vib_ctl_mutex */
+	u8 up;				/* vib_sm.c: port towards the manager's switch */
 	u8 mft_pos;			/* I: masks per multicast LID */
 	u8 life_time;
 	u8 def_port;
@@ -266,7 +329,7 @@ static inline void vib_lport_drop(struct vib_lport *lp, enum vib_drop why)
 	atomic64_inc(&lp->node->drops[why]);
 }
 
-/* vib_port.c: link ports, setters, and the way out of an HCA */
+/* vib_port.c: nodes, link ports and their setters */
 extern struct mutex vib_topo_mutex;
 extern struct list_head vib_nodes;	/* vib_topo_mutex */
 
@@ -280,7 +343,6 @@ void vib_lport_fini(struct vib_lport *lp);
 
 int vib_port_init(struct vib_hca *hca, int n);
 void vib_port_fini(struct vib_hca *hca, int n);
-void vib_port_xmit(struct vib_port *port, struct vib_pkt *pkt);
 void vib_port_query(struct vib_port *port, struct ib_port_attr *attr);
 int vib_port_get_gid(struct vib_port *port, unsigned int idx, union ib_gid *gid);
 int vib_port_get_pkey(struct vib_port *port, unsigned int idx, u16 *pkey);
@@ -303,11 +365,40 @@ bool vib_lport_set_guids(struct vib_lport *lp, unsigned int first, const u64 *gu
 			 unsigned int n);
 void vib_lport_raise(struct vib_lport *lp, u32 events);
 u32 __vib_lport_set_addr(struct vib_lport *lp, u64 prefix, u16 lid, u8 lmc, u16 sm_lid, u8 sm_sl);
+
+/* vib_walk.c: packets on their way, and the counters of ports */
 void vib_lport_err(struct vib_lport *lp, enum vib_err err);
 void vib_lport_count_tx(struct vib_lport *lp, const struct vib_walk *walk);
 void vib_lport_count_rx(struct vib_lport *lp, const struct vib_walk *walk);
 void vib_walk_init(struct vib_walk *walk, struct vib_pkt *pkt);
 void vib_walk_out(struct vib_walk *walk, struct vib_lport *out, int ttl);
+void vib_walk_arrive(struct vib_lport *in, struct vib_pkt *pkt, int ttl);
+void vib_port_xmit(struct vib_port *port, struct vib_pkt *pkt);
+
+/* vib_frame.c: stored packets */
+struct vib_frame *vib_frame_alloc(const struct vib_pkt *pkt, u32 room);
+void vib_frame_resize(struct vib_frame *frame, u32 len);
+void vib_frame_send(struct vib_frame *frame, struct vib_lport *at, unsigned int hops, u64 delay);
+void vib_frames_drop(struct vib_lport *at);
+unsigned int vib_frames_stat(u64 *lost);
+void vib_frames_init(void);
+void vib_frames_exit(void);
+
+/* vib_fault.c: packets that come to harm on a cable */
+DECLARE_STATIC_KEY_FALSE(vib_fault_key);
+int vib_fault_names(struct vib_rule_spec *spec, const char *class, const char *act);
+int vib_fault_add(struct vib_lport *lp, enum vib_fault_dir dir, const struct vib_rule_spec *spec);
+void vib_fault_clear(struct vib_lport *lp);
+int vib_faults_show(struct seq_file *s, void *unused);
+bool __vib_fault_cross(struct vib_lport *out, struct vib_lport *in, const struct vib_pkt *pkt,
+		       unsigned int hops);
+
+/* Does a packet on this cable come to harm? If so it is not the caller's business any more. */
+static inline bool vib_fault_cross(struct vib_lport *out, struct vib_lport *in,
+				   const struct vib_pkt *pkt, unsigned int hops)
+{
+	return static_branch_unlikely(&vib_fault_key) && __vib_fault_cross(out, in, pkt, hops);
+}
 
 /* vib_link.c: cables and the states of their ends */
 int vib_cable(struct vib_lport *a, struct vib_lport *b);
@@ -334,6 +425,7 @@ int vib_mft_show(struct seq_file *s, void *unused);
 
 /* vib_smi.c */
 void vib_smi_xmit(struct vib_lport *from, const struct vib_pkt *pkt);
+void vib_smi_arrive(struct vib_lport *in, const struct vib_pkt *pkt, unsigned int hops);
 void vib_smi_inject(struct vib_lport *from, struct ib_smp *smp, u16 dlid, u8 sl);
 void vib_pkt_from_mad(struct vib_pkt *pkt, void *mad, u16 slid, u16 dlid, u8 sl);
 int vib_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *in_wc,
@@ -359,5 +451,31 @@ void vib_trap_node_desc(struct vib_hca *hca);
 void vib_trap_mkey(struct vib_lport *lp, const struct ib_smp *smp, u16 slid);
 void vib_trap_key(struct vib_lport *lp, enum vib_trap_kind kind, const struct vib_pkt *pkt);
 void vib_trap_sw_pkey(struct vib_lport *lp, const struct vib_pkt *pkt);
+
+/* vib_sm.c: a subnet manager of the fabric's own */
+int vib_sm_add(struct vib_switch *sw, u16 lid, u64 prefix);
+int vib_sm_del(struct vib_switch *sw);
+int vib_sm_sweep(struct vib_switch *sw);
+int vib_sm_rereg(struct vib_switch *sw);
+void vib_sm_kick(void);
+
+/* vib_sa.c: what it answers */
+bool vib_sa_rx(struct vib_switch *sw, const struct vib_pkt *pkt);
+bool vib_sa_trap(struct vib_switch *sw, struct ib_smp *smp);
+int vib_sa_rule(struct vib_switch *sw, const char *act, const struct vib_rule_spec *like);
+void vib_sa_rules_clear(struct vib_sa *sa);
+int vib_sa_set(struct vib_switch *sw, const char *key, u32 val);
+int vib_sa_group(struct vib_switch *sw, u16 pkey, const u32 *qkey, u8 mtu, u8 rate, u8 sl);
+int vib_sa_show(struct seq_file *s, void *unused);
+int vib_sa_groups_show(struct seq_file *s, void *unused);
+
+/* vib_ghost.c: peers that are not there */
+int vib_ghosts_add(struct vib_lport *at, u32 base, u32 n, const char *mode, const char *ip);
+int vib_ghosts_del(struct vib_lport *at);
+void vib_ghosts_rx(struct vib_ghosts *ghosts, const struct vib_pkt *pkt);
+u16 vib_ghost_lid(u64 guid);
+u16 vib_ghosts_base(const struct vib_ghosts *ghosts, u32 *n);
+void vib_ghosts_each(void (*fn)(void *data, u16 lid), void *data);
+int vib_ghosts_show(struct seq_file *s, void *unused);
 
 #endif /* VIB_FABRIC_H */

@@ -84,7 +84,7 @@ static __wsum pkt_sum(const struct vib_pkt *pkt, u32 off, u32 len)
 			continue;
 		}
 		n = min(len - done, sge->length - off);
-		sum = csum_block_add(sum, csum_partial((void *)(uintptr_t)sge->addr + off, n, 0),
+		sum = csum_block_add(sum, csum_partial(vib_sge_ptr(sge) + off, n, 0),
 				     done);
 		done += n;
 		off = 0;

@@ -13,6 +13,7 @@
  */
 #include "vib.h"
 
+#include <linux/dma-mapping.h>
 #include <linux/idr.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
@@ -38,7 +39,7 @@ MODULE_PARM_DESC(switch, "make a switch and cable all ports to it");
 
 static unsigned int pkeys = 32;
 module_param(pkeys, uint, 0444);
-MODULE_PARM_DESC(pkeys, "P_Key table length (32, 64, 96 or 128)");
+MODULE_PARM_DESC(pkeys, "P_Key table length (a multiple of 32, up to 1024)");
 
 static unsigned int gids = 8;
 module_param(gids, uint, 0444);
@@ -76,6 +77,14 @@ static bool cost;
 module_param(cost, bool, 0444);
 MODULE_PARM_DESC(cost, "measure the time inside post_send");
 
+static char *dma = "virt";
+module_param(dma, charp, 0444);
+MODULE_PARM_DESC(dma, "addresses in work requests: virt (of the kernel) or phys (of the DMA API)");
+
+static bool autosa;
+module_param(autosa, bool, 0444);
+MODULE_PARM_DESC(autosa, "a subnet manager of the fabric's own at the first switch");
+
 static unsigned int seed = 1;
 module_param(seed, uint, 0444);
 MODULE_PARM_DESC(seed, "start of the first queue pair numbers");
@@ -88,6 +97,7 @@ struct vib_knobs vib_knobs = {
 DEFINE_MUTEX(vib_ctl_mutex);
 LIST_HEAD(vib_hcas);
 struct workqueue_struct *vib_ev_wq;
+DEFINE_STATIC_KEY_FALSE(vib_dma_phys_key);
 static DEFINE_IDA(vib_hca_ids);
 static DEFINE_IDA(vib_switch_ids);
 
@@ -201,6 +211,7 @@ static int hca_init_ports(struct vib_hca *hca)
 static int hca_register(struct vib_hca *hca)
 {
 	struct ib_device *ibdev = &hca->ibdev;
+	struct device *dma_dev = NULL;
 	int ret;
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
@@ -210,8 +221,10 @@ static int hca_register(struct vib_hca *hca)
 	ibdev->local_dma_lkey = VIB_LKEY;
 	ibdev->dev.parent = &hca->pdev->dev;
 	ib_set_device_ops(ibdev, &vib_dev_ops);
-	/* no DMA device: addresses in scatter lists are the kernel's own */
-	ret = ib_register_device(ibdev, hca->node.name, NULL);
+	/* without a DMA device addresses in scatter lists are the kernel's own */
+	if (static_key_enabled(&vib_dma_phys_key))
+		dma_dev = &hca->pdev->dev;
+	ret = ib_register_device(ibdev, hca->node.name, dma_dev);
 	if (!ret)
 		hca_set_live(hca, true);
 	return ret;
@@ -237,6 +250,9 @@ static struct vib_hca *hca_alloc(const char *name, unsigned int nports)
 		ret = PTR_ERR(hca->pdev);
 		goto err_free_id;
 	}
+	ret = dma_coerce_mask_and_coherent(&hca->pdev->dev, DMA_BIT_MASK(64));
+	if (ret)
+		goto err_unregister_pdev;
 	hca->ports = kcalloc(nports, sizeof(*hca->ports), GFP_KERNEL);
 	if (!hca->ports) {
 		ret = -ENOMEM;
@@ -403,6 +419,7 @@ void vib_switch_del(struct vib_switch *sw)
 {
 	unsigned int id = sw->node.guid >> 8 & (VIB_NODES_MAX - 1);
 
+	vib_sm_del(sw);
 	vib_switch_destroy(sw);
 	ida_free(&vib_switch_ids, id);
 }
@@ -432,15 +449,18 @@ static int __init vib_check_params(void)
 {
 	static const char *const comps[] = { "softirq", "hardirq", "spread" };
 	static const char *const csums[] = { "trust", "full", "lie", "off" };
+	static const char *const dmas[] = { "virt", "phys" };
 	int c = match_string(comps, ARRAY_SIZE(comps), comp);
 	int s = match_string(csums, ARRAY_SIZE(csums), csum);
+	int d = match_string(dmas, ARRAY_SIZE(dmas), dma);
 
 	if (hcas > VIB_HCAS_MAX || !ports || ports > VIB_MAX_PORTS ||
 	    !pkeys || pkeys > VIB_PKEYS_MAX || pkeys % VIB_PKEY_BLOCK ||
 	    gids < VIB_GIDS_MIN || gids > VIB_GUIDS_MAX ||
 	    vib_mtu < 256 || vib_mtu > 4096 || !is_power_of_2(vib_mtu) ||
 	    vib_rate < IB_RATE_2_5_GBPS || vib_rate > IB_RATE_120_GBPS || vmid > 255 ||
-	    !max_sge || max_sge > VIB_MAX_SGE || c < 0 || s < 0) {
+	    (autosa && !with_switch) || !max_sge || max_sge > VIB_MAX_SGE ||
+	    c < 0 || s < 0 || d < 0) {
 		pr_err("vib: a module parameter is out of range, see modinfo\n");
 		return -EINVAL;
 	}
@@ -449,6 +469,8 @@ static int __init vib_check_params(void)
 	vib_knobs.tso = tso;
 	vib_knobs.max_sge = max_sge;
 	vib_cost_switch(cost);
+	if (d)
+		static_branch_enable(&vib_dma_phys_key);
 	return 0;
 }
 
@@ -460,6 +482,8 @@ static int __init vib_build(void)
 
 	if (with_switch) {
 		ret = vib_switch_add("sw0", clamp(hcas * ports + 2, 8U, VIB_SWITCH_PORTS_MAX + 0U));
+		if (!ret && autosa)
+			ret = vib_sm_add(vib_switch_find("sw0"), VIB_SM_LID, VIB_SM_PREFIX);
 		if (ret)
 			return ret;
 	}
@@ -484,6 +508,7 @@ static int __init vib_init(void)
 	vib_ev_wq = alloc_ordered_workqueue("vib_ev", 0);
 	if (!vib_ev_wq)
 		return -ENOMEM;
+	vib_frames_init();
 	ret = vib_ctl_init();
 	if (ret)
 		goto err_destroy_wq;
@@ -497,6 +522,7 @@ err_remove:
 	vib_ctl_stop();
 	vib_remove_all();
 	vib_ctl_exit();
+	vib_frames_exit();
 err_destroy_wq:
 	destroy_workqueue(vib_ev_wq);
 	rcu_barrier();
@@ -508,6 +534,7 @@ static void __exit vib_exit(void)
 	vib_ctl_stop();
 	vib_remove_all();
 	vib_ctl_exit();
+	vib_frames_exit();
 	destroy_workqueue(vib_ev_wq);
 	rcu_barrier();
 }

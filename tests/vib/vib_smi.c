@@ -21,6 +21,8 @@
 /* There and back along the longest path, with some switches of LID routing at either end */
 #define SMI_HOPS_MAX	(2 * IB_SMP_MAX_PATH_HOPS + 4 * VIB_TTL)
 
+static const struct vib_walk smp_size = { .words = (VIB_MAD_SIZE + 32) / 4 };
+
 /* An SMP under way */
 struct smi_walk {
 	struct ib_smp smp;
@@ -63,10 +65,21 @@ static noinline_for_stack void smi_deliver(struct smi_walk *walk, struct vib_lpo
 	vib_ud_deliver(lp->port, &pkt);
 }
 
+/* Does the SMP fall to a rule of a fault stage? */
+static noinline_for_stack bool smi_harmed(struct smi_walk *walk, struct vib_lport *out,
+					  struct vib_lport *in)
+{
+	struct vib_pkt pkt;
+
+	if (!static_branch_unlikely(&vib_fault_key))
+		return false;
+	vib_pkt_from_mad(&pkt, &walk->smp, walk->slid, walk->dlid, walk->sl);
+	return vib_fault_cross(out, in, &pkt, walk->hops);
+}
+
 /* Moves the SMP over the cable of @out; returns the port at the far end or NULL if it was lost */
 static struct vib_lport *smi_cross(struct smi_walk *walk, struct vib_lport *out)
 {
-	static const struct vib_walk smp_size = { .words = (VIB_MAD_SIZE + 32) / 4 };
 	struct vib_lport *in = rcu_dereference(out->peer);
 
 	if (!walk->hops--) {
@@ -79,8 +92,7 @@ static struct vib_lport *smi_cross(struct smi_walk *walk, struct vib_lport *out)
 		return NULL;
 	}
 	vib_lport_count_tx(out, &smp_size);
-	vib_lport_count_rx(in, &smp_size);
-	return in;
+	return smi_harmed(walk, out, in) ? NULL : in;
 }
 
 /* The port of the switch that the directed route names next, NULL if there is none */
@@ -212,7 +224,7 @@ static struct vib_lport *smi_answer(struct vib_lport *in, struct smi_walk *walk)
 	struct vib_lport *out = NULL;
 	u16 from = walk->slid;
 
-	if (vib_sma_handle(in, smp, from, false) != VIB_MAD_REPLY)
+	if (!vib_sa_trap(in->sw, smp) && vib_sma_handle(in, smp, from, false) != VIB_MAD_REPLY)
 		return NULL;
 	if (smp->mgmt_class == IB_MGMT_CLASS_SUBN_LID_ROUTED || walk->dlid != VIB_LID_PERMISSIVE) {
 		if (from == VIB_LID_PERMISSIVE) {
@@ -228,6 +240,26 @@ static struct vib_lport *smi_answer(struct vib_lport *in, struct smi_walk *walk)
 	return out;
 }
 
+/* The SMP has come in by @in; returns the port by which it, or its answer, leaves, or NULL */
+static struct vib_lport *smi_in(struct smi_walk *walk, struct vib_lport *in)
+{
+	struct vib_lport *out = NULL;
+
+	vib_lport_count_rx(in, &smp_size);
+	if (!in->sw) {
+		smi_deliver(walk, in);
+		return NULL;
+	}
+	switch (smi_at_switch(in, walk, &out)) {
+	case SMI_FORWARD:
+		return out;
+	case SMI_LOCAL:
+		return smi_answer(in, walk);
+	default:
+		return NULL;
+	}
+}
+
 /* Carries the SMP from @out until it is delivered, answered and delivered, or lost */
 static void smi_carry(struct smi_walk *walk, struct vib_lport *out)
 {
@@ -235,22 +267,31 @@ static void smi_carry(struct smi_walk *walk, struct vib_lport *out)
 
 	while (out) {
 		in = smi_cross(walk, out);
-		if (!in)
-			return;
-		if (!in->sw) {
-			smi_deliver(walk, in);
-			return;
-		}
-		switch (smi_at_switch(in, walk, &out)) {
-		case SMI_FORWARD:
-			break;
-		case SMI_LOCAL:
-			out = smi_answer(in, walk);
-			break;
-		case SMI_DROP:
-			return;
-		}
+		out = in ? smi_in(walk, in) : NULL;
 	}
+}
+
+/**
+ * vib_smi_arrive - an SMP that was stored comes in by a port
+ * @in: the port
+ * @pkt: the SMP
+ * @hops: cables that it may still cross
+ *
+ * Context: softirq, under RCU.
+ */
+void vib_smi_arrive(struct vib_lport *in, const struct vib_pkt *pkt, unsigned int hops)
+{
+	struct smi_walk walk = {
+		.slid = pkt->slid,
+		.dlid = pkt->dlid,
+		.sl = pkt->sl,
+		.hops = hops,
+	};
+
+	if (vib_pkt_copy(pkt, &walk.smp, 0, VIB_MAD_SIZE) == VIB_MAD_SIZE)
+		smi_carry(&walk, smi_in(&walk, in));
+	else
+		vib_lport_drop(in, VIB_DROP_SMP_SIZE);
 }
 
 static bool smi_class_ok(const struct ib_smp *smp)

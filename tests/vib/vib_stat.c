@@ -12,6 +12,7 @@
 #include "vib.h"
 
 #include <linux/debugfs.h>
+#include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/string.h>
 
@@ -71,6 +72,10 @@ static const char *const failop_names[VIB_FAIL_NR] = {
 	[VIB_FAIL_MODIFY_QP] = "modify_qp",
 	[VIB_FAIL_QUERY_QP] = "query_qp",
 	[VIB_FAIL_ATTACH_MCAST] = "attach_mcast",
+	[VIB_FAIL_MODIFY_CQ] = "modify_cq",
+	[VIB_FAIL_MODIFY_PORT] = "modify_port",
+	[VIB_FAIL_QUERY_AH] = "query_ah",
+	[VIB_FAIL_GET_DMA_MR] = "get_dma_mr",
 	[VIB_FAIL_POST_SEND] = "post_send",
 	[VIB_FAIL_POST_RECV] = "post_recv",
 	[VIB_FAIL_REQ_NOTIFY] = "req_notify_cq",
@@ -88,6 +93,7 @@ struct fail_order {
 	unsigned int count;	/* calls that fail after them */
 	unsigned int hit;	/* calls that have failed */
 	int error;
+	char comm[TASK_COMM_LEN];	/* only calls of tasks of this name, if there is one */
 };
 
 static struct fail_order fail_orders[VIB_FAIL_NR];
@@ -122,7 +128,9 @@ int __vib_fail(enum vib_failop op)
 	int ret = 0;
 
 	spin_lock_irqsave(&fail_lock, flags);
-	if (order->skip) {
+	if (*order->comm && (!in_task() || strncmp(order->comm, current->comm, TASK_COMM_LEN))) {
+		ret = 0;
+	} else if (order->skip) {
 		order->skip--;
 	} else if (order->count) {
 		order->count--;
@@ -139,11 +147,13 @@ int __vib_fail(enum vib_failop op)
  * @nth: first call to fail, from 1
  * @count: how many fail in a row
  * @error: negative errno to fail with
+ * @comm: count and hit only calls of tasks of this name, or NULL
  *
  * Context: process, vib_ctl_mutex held.
  * Return: 0, or -EINVAL.
  */
-int vib_fail_set(const char *op, unsigned int nth, unsigned int count, int error)
+int vib_fail_set(const char *op, unsigned int nth, unsigned int count, int error,
+		 const char *comm)
 {
 	int i = match_string(failop_names, VIB_FAIL_NR, op);
 
@@ -155,6 +165,8 @@ int vib_fail_set(const char *op, unsigned int nth, unsigned int count, int error
 		.count = count,
 		.error = error,
 	};
+	if (comm)
+		strscpy(fail_orders[i].comm, comm, sizeof(fail_orders[i].comm));
 	spin_unlock_irq(&fail_lock);
 	static_branch_enable(&vib_fail_key);
 	return 0;
@@ -289,6 +301,10 @@ DEFINE_SHOW_ATTRIBUTE(drops);
 DEFINE_SHOW_ATTRIBUTE(vib_topo);
 DEFINE_SHOW_ATTRIBUTE(vib_lft);
 DEFINE_SHOW_ATTRIBUTE(vib_mft);
+DEFINE_SHOW_ATTRIBUTE(vib_faults);
+DEFINE_SHOW_ATTRIBUTE(vib_ghosts);
+DEFINE_SHOW_ATTRIBUTE(vib_sa);
+DEFINE_SHOW_ATTRIBUTE(vib_sa_groups);
 
 /* Oracles, high-water marks and costs begin anew; live counts are facts and stay */
 static void stat_reset(void)
@@ -328,6 +344,10 @@ void vib_stat_init(struct dentry *root)
 	debugfs_create_file("mft", 0400, root, NULL, &vib_mft_fops);
 	debugfs_create_file("objects", 0400, root, NULL, &objects_fops);
 	debugfs_create_file("oracles", 0400, root, NULL, &oracles_fops);
+	debugfs_create_file("faults", 0400, root, NULL, &vib_faults_fops);
+	debugfs_create_file("ghosts", 0400, root, NULL, &vib_ghosts_fops);
+	debugfs_create_file("sa", 0400, root, NULL, &vib_sa_fops);
+	debugfs_create_file("sa_groups", 0400, root, NULL, &vib_sa_groups_fops);
 	debugfs_create_file("failop", 0400, root, NULL, &failop_fops);
 	debugfs_create_file("cost", 0400, root, NULL, &cost_fops);
 	debugfs_create_file("reset", 0200, root, NULL, &reset_fops);

@@ -30,6 +30,7 @@ static const char * const drop_names[VIB_DROP_NR] = {
 	[VIB_DROP_SMP_PATH] = "smp_path",
 	[VIB_DROP_MKEY] = "mkey",
 	[VIB_DROP_GSI] = "gsi",
+	[VIB_DROP_FAULT] = "fault",
 };
 
 static void switch_free(struct vib_switch *sw)
@@ -192,6 +193,7 @@ void vib_switch_link_changed(struct vib_switch *sw)
 	sw->state_change = true;
 	spin_unlock_irqrestore(&sw->lock, flags);
 	vib_trap_link_state(sw);
+	vib_sm_kick();
 }
 
 /**
@@ -293,6 +295,8 @@ static noinline_for_stack void switch_local(struct vib_walk *walk, struct vib_lp
 	struct vib_lport *mgmt = &in->sw->lport[0];
 	struct ib_mad mad;
 
+	if (vib_sa_rx(in->sw, walk->pkt))
+		return;
 	if (!switch_gmp_ok(walk->pkt, &mad)) {
 		vib_lport_drop(in, VIB_DROP_GSI);
 		return;

@@ -27,7 +27,7 @@
  */
 bool vib_sge_ok(const struct ib_sge *sge)
 {
-	const void *addr = (const void *)(uintptr_t)sge->addr;
+	const void *addr = vib_sge_ptr(sge);
 
 	if (unlikely(sge->lkey != VIB_LKEY)) {
 		vib_oracle(VIB_OR_LKEY_BAD);
@@ -73,7 +73,7 @@ u32 vib_pkt_copy(const struct vib_pkt *pkt, void *buf, u32 off, u32 len)
 			continue;
 		}
 		n = min(len - done, sge->length - off);
-		memcpy(buf + done, (const void *)(uintptr_t)sge->addr + off, n);
+		memcpy(buf + done, vib_sge_ptr(sge) + off, n);
 		done += n;
 		off = 0;
 	}
@@ -110,7 +110,7 @@ static void ud_scatter(const struct vib_pkt *pkt, const struct ib_sge *sge, u32 
 	u8 *dst;
 
 	for (; nsge && pos < end; nsge--, sge++) {
-		dst = (u8 *)(uintptr_t)sge->addr;
+		dst = vib_sge_ptr(sge);
 		room = sge->length;
 		if (pos < VIB_GRH_LEN) {
 			n = min(room, VIB_GRH_LEN - pos);
@@ -179,7 +179,10 @@ static void __ud_rx(struct vib_port *port, struct vib_qpc *qpc, const struct vib
 	}
 	if (unlikely(qpc->rq_head == qpc->rq_tail)) {
 		atomic64_inc(&qpc->drops);
-		vib_oracle(VIB_OR_RX_NO_BUFFER);
+		if (pkt->vl15)
+			vib_lport_err(&port->lport, VIB_ERR_VL15_DROPPED);
+		else
+			vib_oracle(VIB_OR_RX_NO_BUFFER);
 		return ud_drop(port, VIB_RXD_NO_BUFFER);
 	}
 	slot = qpc->rq_tail++ & qpc->rq_mask;

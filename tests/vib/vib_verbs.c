@@ -119,9 +119,13 @@ static int verbs_modify_port(struct ib_device *ibdev, u32 num, int mask,
 			     struct ib_port_modify *mod)
 {
 	struct vib_port *port = vib_hca_port(to_vhca(ibdev), num);
+	int ret;
 
 	if (!port)
 		return -EINVAL;
+	ret = vib_fail(VIB_FAIL_MODIFY_PORT);
+	if (ret)
+		return ret;
 	if (mask & ~(IB_PORT_SHUTDOWN | IB_PORT_INIT_TYPE | IB_PORT_RESET_QKEY_CNTR))
 		return -EOPNOTSUPP;
 	if (mask & IB_PORT_SHUTDOWN)
@@ -175,7 +179,11 @@ static int verbs_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 static struct ib_mr *verbs_get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct ib_mr *mr;
+	int ret;
 
+	ret = vib_fail(VIB_FAIL_GET_DMA_MR);
+	if (ret)
+		return ERR_PTR(ret);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
@@ -241,6 +249,11 @@ static int verbs_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 
 static int verbs_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 {
+	int ret;
+
+	ret = vib_fail(VIB_FAIL_QUERY_AH);
+	if (ret)
+		return ret;
 	*attr = to_vah(ibah)->attr;
 	return 0;
 }
@@ -255,6 +268,11 @@ static int verbs_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *init,
 			    struct ib_udata *udata)
 {
 	return -EOPNOTSUPP;
+}
+
+/* Nobody in user space owns anything of us, but without this no device changes its namespace */
+static void verbs_disassociate(struct ib_ucontext *context)
+{
 }
 
 static int verbs_enable(struct ib_device *ibdev)
@@ -309,6 +327,7 @@ const struct ib_device_ops vib_dev_ops = {
 	.destroy_cq = vib_destroy_cq,
 	.destroy_qp = vib_destroy_qp,
 	.detach_mcast = vib_detach_mcast,
+	.disassociate_ucontext = verbs_disassociate,
 	.enable_driver = verbs_enable,
 	.get_dev_fw_str = verbs_fw_str,
 	.get_dma_mr = verbs_get_dma_mr,

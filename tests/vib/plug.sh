@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# HCAs that come and go while others work, RDMA devices in network namespaces, and an HCA that uses
+# the DMA API. With either driver:
+#
+#	tests/vm/run --driver stock --no-sm --vib autosa=1 --timeout 600 tests/vib/plug.sh
+
+# many functions are called by name only, as arguments of check and wait_for
+# shellcheck disable=SC2317
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+
+DBG=/sys/kernel/debug/vib
+IBDEV=/sys/class/infiniband
+PARTS=(second fatal storm dma exclusive)
+
+active()
+{
+	[ "$(sed 's/.*: //' "$IBDEV/$1/ports/$2/state" 2>/dev/null)" = ACTIVE ]
+}
+
+# if_of HCA: its interface, if the driver has made one
+if_of()
+{
+	ls "/sys/class/infiniband/$1/device/net" 2>/dev/null | head -n 1
+}
+
+has_if()
+{
+	[ -n "$(if_of "$1")" ]
+}
+
+# plug HCA ADDR: a second HCA with an address of its own, and wait until it works
+plug()
+{
+	local dev
+
+	ctl hca add "$1" ports=1 sw=sw0 || return
+	wait_for 20 has_if "$1" || return
+	dev=$(if_of "$1")
+	ip link set "$dev" name ibx || return
+	ip addr add "$2" dev ibx && ip link set ibx up && wait_for 30 carrier_a ibx
+}
+
+# The peer of the second HCA is ib1, with an address more
+part_second()
+{
+	local before
+
+	# a name that a new interface must not take
+	ip link add "$T_IF_B" type dummy
+	in_b ip addr add 10.88.0.2/24 dev "$T_IF_B"
+	before=$(ls $IBDEV)
+	check "a second HCA while the first one works" plug vib1 10.88.0.1/24
+	check "it reaches B" ping -q -c 3 -i 0.2 -W 2 10.88.0.2
+	check "so does the first one" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
+	start ping -q -i 0.01 10.88.0.2
+	start ping -q -i 0.01 "$T_IP4_B"
+	check "it goes while it sends" ctl hca del vib1
+	is "its interface too" "$(ip link show ibx 2>&1 | grep -c 'does not exist')" 1
+	is "the others stay" "$(ls $IBDEV)" "$before"
+	check "the first one works" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
+}
+
+part_fatal()
+{
+	check "a second HCA" plug vib1 10.88.0.1/24
+	check "it reaches B" ping -q -c 1 -W 2 10.88.0.2
+	start ping -q -i 0.01 10.88.0.2
+	check "it dies" ctl hca del vib1 fatal
+	check "the first one works" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
+	is "no oracle" "$(grep -v -e '=0$' -e ^rx_no_buffer= $DBG/oracles)" ""
+}
+
+# Twenty times, in the middle of joins that the manager delays
+part_storm()
+{
+	local i how
+
+	ctl sa set sw0 delay 20000
+	for i in $(seq 20); do
+		how=$([ $((i % 2)) = 0 ] || echo fatal)
+		ctl hca add vib1 ports=1 sw=sw0 || break
+		wait_for 20 has_if vib1 || break
+		ip link set "$(if_of vib1)" up
+		ctl hca del vib1 "$how" || break
+	done
+	ctl sa set sw0 delay 0
+	is "twenty times in the middle of it" "$i" 20
+	check "the first one works" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
+	ip link del "$T_IF_B"
+}
+
+# rebuild PARAM...: unload all, and load the fabric anew
+rebuild()
+{
+	rmmod ib_ipoib && rmmod ib_umad && rmmod vib || return
+	insmod /run/vm/modules/vib.ko autosa=1 "$@" || return
+	modprobe ib_umad && modprobe ib_ipoib
+	wait_for 20 test -e "/sys/class/net/$T_IF_A" && wait_for 20 test -e "/sys/class/net/$T_IF_B" || return
+	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
+	ip addr add "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
+	ip link set "$T_IF_A" up
+	ip link set "$T_IF_B" netns "$T_NS_B"
+	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
+	in_b ip addr add "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
+	in_b ip link set "$T_IF_B" up
+	wait_carrier 30
+}
+
+part_dma()
+{
+	check_not "another DMA is none" rebuild dma=quantum
+	check "an HCA that uses the DMA API" rebuild dma=phys
+	check "ping" wait_for 20 ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
+	check "IPv6" wait_for 20 ping -q -c 3 -i 0.2 -W 2 "$T_IP6_B"
+	check "whole frames" ping -q -c 3 -i 0.2 -W 2 -M "do" -s 4064 "$T_IP4_B"
+	check "TCP from A" transfer a 8
+	check "TCP from B" transfer b 8
+	ctl set dev csum full
+	check "TCP, sums computed by the adapter" transfer a 8
+	is "no oracle" "$(grep -v -e '=0$' -e ^rx_no_buffer= $DBG/oracles)" ""
+	check "and back" rebuild
+	check "ping again" wait_for 20 ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
+}
+
+in_n1()
+{
+	ip netns exec n1 "$@"
+}
+
+any_if_in()
+{
+	ip -n "$1" -o link | grep -q link/infiniband
+}
+
+# The mode can be changed only while there is one namespace
+part_exclusive()
+{
+	ip netns del "$T_NS_B"
+	check "B's interface comes home" wait_for 20 test -e "/sys/class/net/$T_IF_B"
+	ip link set "$T_IF_B" down
+	check "exclusive" wait_for 20 rdma system set netns exclusive
+	# a name for this one
+	ip netns attach home $$
+	ip netns add n1
+	check "the HCA moves to a namespace" rdma dev set vib0 netns n1
+	is "it is not here any more" "$(rdma dev | grep -c vib0)" 0
+	check "it is there" sh -c "ip netns exec n1 rdma dev | grep -q vib0"
+	note "interfaces here: $(ip -o link | grep -c link/infiniband), there: $(ip -n n1 -o link | grep -c link/infiniband)"
+	check "the fabric sees it" grep -q 'node name=vib0 ' $DBG/topo
+	check "it comes back" in_n1 rdma dev set vib0 netns home
+	check "it is here" sh -c "rdma dev | grep -q vib0"
+	check "again" rdma dev set vib0 netns n1
+	ip netns del n1
+	check "with its namespace gone it is back" wait_for 30 sh -c "rdma dev | grep -q vib0"
+	check "it has its interfaces" wait_for 20 has_if vib0
+	check "shared again" wait_for 20 rdma system set netns shared
+	ip netns del home
+	ip netns add "$T_NS_B"
+}
+
+run_part()
+{
+	note "part $1"
+	case $1 in
+	second) part_second ;;
+	fatal) part_fatal ;;
+	storm) part_storm ;;
+	dma) part_dma ;;
+	exclusive) part_exclusive ;;
+	*) not_ok "there is a part $1" ;;
+	esac
+}
+
+[ $# = 0 ] || PARTS=("$@")
+check "carrier" wait_carrier 30
+check "traffic" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+for part in "${PARTS[@]}"; do
+	run_part "$part"
+done
+done_testing
