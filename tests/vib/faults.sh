@@ -12,7 +12,7 @@
 . "$T_ROOT/tests/net/lib.sh"
 
 DBG=/sys/kernel/debug/vib
-PARTS=(loss delay copies damage kinds dice management order refusals failop)
+PARTS=(loss delay copies damage kinds dice management order refusals failop sends)
 
 # rules KEY: that value of all rules, in one line
 rules()
@@ -40,6 +40,7 @@ pings()
 
 echoes_in()
 {
+	# shellcheck disable=SC2016
 	in_b awk '$1 == "Icmp:" && n { print $n }
 		$1 == "Icmp:" { for (i = 2; i <= NF; i++) if ($i == "InEchos") n = i }' /proc/net/snmp
 }
@@ -290,6 +291,50 @@ part_failop()
 	check "traffic" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
 }
 
+# qp_of PORT KEY: that value of the interface's queue pair, which is the one that is in groups
+qp_of()
+{
+	grep "type=ud port=$1 " $DBG/vib0/qps | grep -v groups=0 | sed -n "s/.*\b$2=\([^ ]*\).*/\1/p"
+}
+
+qp_is()
+{
+	[ "$(qp_of "$1" state)" = "$2" ]
+}
+
+# Failures of a send, and completions that do not come
+part_sends()
+{
+	local qpn n
+
+	qpn=$(qp_of 1 qpn)
+	check "the queue pair of A ($qpn) is found" qp_is 1 rts
+	n=$(pings 3)
+	ctl qperr vib0 "$qpn" 12
+	ping -q -c 1 -W 1 "$T_IP4_B" >/dev/null
+	check "a send fails, and A gets over it" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	is "the queue pair is as before" "$(qp_of 1 state)" rts
+	ctl hold vib0 "$(qp_of 1 qpn)" 1500
+	ping -q -c 20 -i 0.02 -W 1 "$T_IP4_B" >/dev/null
+	check "sends without completion pile up" test "$(qp_of 1 sq_used)" -gt 0
+	check "when they come, all is well" wait_for 10 ping -q -c 1 -W 1 "$T_IP4_B"
+	ctl hold vib0 "$(qp_of 1 qpn)" 60000
+	ping -q -c 20 -i 0.02 -W 1 "$T_IP4_B" >/dev/null
+	check "an interface goes down without them" timeout 20 ip link set "$T_IF_A" down
+	ip link set "$T_IF_A" up
+	ctl hold vib0 "$(qp_of 1 qpn)" 1
+	check "and comes back" wait_carrier 30
+	check "traffic" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	ctl set dev rxpoison 1
+	check "buffers are poison until a packet comes" test "$(pings 20)" = 20
+	check "TCP" transfer a 4
+	ctl set dev rxpoison 0
+	refused "No such file" qperr vib0 5 1
+	refused "Invalid argument" hold vib0 "$qpn"
+	refused "No such device" hold vib7 "$qpn" 1
+	refused "out of range" hold vib0 "$qpn" 60001
+}
+
 run_part()
 {
 	note "part $1"
@@ -304,6 +349,7 @@ run_part()
 	order) part_order ;;
 	refusals) part_refusals ;;
 	failop) part_failop ;;
+	sends) part_sends ;;
 	*) not_ok "there is a part $1" ;;
 	esac
 }

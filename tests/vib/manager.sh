@@ -13,7 +13,7 @@
 
 DBG=/sys/kernel/debug/vib
 IBDEV=/sys/class/infiniband
-PORTS=$IBDEV/vib0/ports
+PORTS=/sys/class/infiniband/vib0/ports
 BCAST=ff12:401b:ffff::ffff:ffff
 PATH_REC=0x35 MCM_REC=0x38
 PARTS=(up answers misbehave group sendonly rereg lids ghosts crowd trees refusals)
@@ -37,12 +37,12 @@ members()
 
 rule_hits()
 {
-	sed -n 's/^rule .* hit=//p' $DBG/sa | xargs
+	sed -n 's/^rule .* hit=//p' "$DBG/sa" | xargs
 }
 
 hit()
 {
-	[ "$(sed -n 's/^rule .* hit=//p' $DBG/sa | head -n 1)" -ge "$1" ]
+	[ "$(sed -n 's/^rule .* hit=//p' "$DBG/sa" | head -n 1)" -ge "$1" ]
 }
 
 answers()
@@ -227,7 +227,7 @@ part_sendonly()
 
 joined_by_both()
 {
-	[ "$(members $BCAST)" = 2 ]
+	[ "$(members "$BCAST")" = 2 ]
 }
 
 part_rereg()
@@ -364,7 +364,7 @@ part_trees()
 	check "comes up" wait_for 10 grep -q ACTIVE $IBDEV/vib1/ports/1/state
 	check "with its prefix" wait_for 10 grep -q ^fec0:0000:0000:0001: $IBDEV/vib1/ports/1/gids/0
 	is "and its manager" "$(cat $IBDEV/vib1/ports/1/sm_lid)" 0x7
-	ip link set "$(ls $IBDEV/vib1/device/net | head -n 1)" up
+	ip link set "$(basename $IBDEV/vib1/device/net/*)" up
 	check "which has its group" wait_for 30 grep -q "switch=other mgid=$BCAST .* members=1" $DBG/sa_groups
 	check "the HCA goes" ctl hca del vib1
 	ip link del "$T_IF_B"

@@ -23,7 +23,12 @@ active()
 # if_of HCA: its interface, if the driver has made one
 if_of()
 {
-	ls "/sys/class/infiniband/$1/device/net" 2>/dev/null | head -n 1
+	local dev
+
+	for dev in /sys/class/infiniband/"$1"/device/net/*; do
+		[ ! -e "$dev" ] || echo "${dev##*/}"
+		return
+	done
 }
 
 has_if()

@@ -145,6 +145,7 @@ enum vib_csum {
  * @missed: req_notify_cq() reports completions that are already there
  * @spurious: call each @spurious-th armed handler once more without a completion; 0 = never
  * @scribble: fill the GRH room of receive buffers when no GRH came
+ * @rxpoison: fill receive buffers when they are posted
  * @max_sge: limit of the scatter lists that HCAs registered from now on offer
  */
 struct vib_knobs {
@@ -154,6 +155,7 @@ struct vib_knobs {
 	bool missed;
 	unsigned int spurious;
 	bool scribble;
+	bool rxpoison;
 	unsigned int max_sge;
 };
 
@@ -252,6 +254,7 @@ struct vib_cq {
 	enum vib_arm arm;			/* L */
 	bool overrun;				/* L */
 	bool dead;				/* L: no more calls of the handler */
+	bool held;				/* L: completions wait for the timer */
 	u32 fires;				/* L */
 	u32 arms;				/* L */
 	u32 since_fire;				/* L: completions since the last call */
@@ -300,6 +303,7 @@ struct vib_qpc {
 	spinlock_t sq_lock ____cacheline_aligned_in_smp;
 	u32 sq_head;				/* S: WRs taken, free-running */
 	u32 sq_sig_end;				/* S: queue position behind the last signalled WR */
+	enum ib_wc_status sq_error;		/* S: what the next send will end with, by order */
 	u32 sq_size;				/* I */
 	u32 sq_max_sge;				/* I */
 
@@ -489,6 +493,7 @@ int vib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int vib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
 struct vib_cqe *__vib_cq_reserve(struct vib_cq *cq);
 void __vib_cq_commit(struct vib_cq *cq, bool solicited);
+void vib_cq_hold(struct vib_cq *cq, unsigned int ms);
 void vib_cq_purge(struct vib_cq *cq, const struct vib_qpc *qpc);
 void vib_cqs_show(struct vib_hca *hca, struct seq_file *s);
 
@@ -502,6 +507,7 @@ int vib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 int vib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
+int vib_qp_harm(struct vib_hca *hca, u32 qpn, enum ib_wc_status status, unsigned int hold_ms);
 void vib_qpc_put(struct vib_qpc *qpc);
 void vib_qpc_to_err(struct vib_qpc *qpc);
 void __vib_qpc_break(struct vib_qpc *qpc);

@@ -113,6 +113,7 @@ static enum hrtimer_restart cq_timer(struct hrtimer *timer)
 	unsigned long flags;
 
 	spin_lock_irqsave(&cq->lock, flags);
+	cq->held = false;
 	if (cq->arm != VIB_ARM_NONE && cq->since_fire)
 		__cq_fire(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -173,7 +174,8 @@ void __vib_cq_commit(struct vib_cq *cq, bool solicited)
 	lockdep_assert_held(&cq->lock);
 	cq->head++;
 	cq->since_fire++;
-	if (cq->arm == VIB_ARM_NONE || (cq->arm == VIB_ARM_SOLICITED && !solicited))
+	if (cq->arm == VIB_ARM_NONE || (cq->arm == VIB_ARM_SOLICITED && !solicited) ||
+	    unlikely(cq->held))
 		return;
 	if (likely(!cq->mod_usec || cq->since_fire >= cq->mod_count))
 		__cq_fire(cq);
@@ -199,7 +201,7 @@ int vib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 	int i;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	for (i = 0; i < n && cq->tail != cq->head; i++) {
+	for (i = 0; i < n && cq->tail != cq->head && likely(!cq->held); i++) {
 		cqe = &cq->ring[cq->tail++ & cq->mask];
 		wc[i] = cqe->wc;
 		if (cqe->send)
@@ -236,7 +238,9 @@ int vib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	else if (cq->arm == VIB_ARM_NONE)
 		cq->arm = VIB_ARM_SOLICITED;
 	ret = (flags & IB_CQ_REPORT_MISSED_EVENTS) && READ_ONCE(vib_knobs.missed) &&
-	      cq->head != cq->tail;
+	      cq->head != cq->tail && !cq->held;
+	if (unlikely(cq->held))
+		cq->since_fire = cq->head - cq->tail;
 	if (unlikely(spurious && !(++cq->arms % spurious)))
 		__cq_fire(cq);
 	spin_unlock_irqrestore(&cq->lock, irq);
@@ -264,10 +268,28 @@ int vib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 	spin_lock_irqsave(&cq->lock, flags);
 	cq->mod_count = count;
 	cq->mod_usec = count > 1 ? period : 0;
-	if (cq->arm != VIB_ARM_NONE && cq->since_fire && !cq->mod_usec && !cq->dead)
+	if (cq->arm != VIB_ARM_NONE && cq->since_fire && !cq->mod_usec && !cq->dead && !cq->held)
 		hrtimer_start(&cq->timer, 0, HRTIMER_MODE_REL);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return 0;
+}
+
+/**
+ * vib_cq_hold - keep the completions of a CQ back for a while
+ * @cq: completion queue
+ * @ms: how long; 0 lets them go
+ *
+ * Context: any.
+ */
+void vib_cq_hold(struct vib_cq *cq, unsigned int ms)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->held = true;
+	if (!cq->dead)
+		hrtimer_start(&cq->timer, ms_to_ktime(ms), HRTIMER_MODE_REL);
+	spin_unlock_irqrestore(&cq->lock, flags);
 }
 
 /**

@@ -13,6 +13,7 @@
  *	trap A:1 NAME
  *	set dev KEY VALUE
  *	failop OP NTH COUNT ERRNO [COMM]	failop clear
+ *	qperr A QPN STATUS			hold A QPN MS
  *	fault A:1 in|out do=ACT [KEY=VALUE...]	fault A:1 clear
  *
  *	sa add S [lid=N] [prefix=V]		sa del S | sa sweep S | sa rereg S
@@ -39,6 +40,9 @@
  * another gid, or lid 0; narrowed by attr= and method=, skip= and count= as above. All rules but
  * the first one that hits are left out. debugfs vib/sa and vib/sa_groups show what it knows and has
  * done.
+ *
+ * qperr makes the next send of queue pair QPN of HCA A end with enum ib_wc_status STATUS; hold keeps
+ * the completions of its sends back for MS milliseconds. debugfs vib/A/qps has the numbers.
  *
  * COMM makes a failure count and hit only the calls of tasks of that name.
  *
@@ -412,6 +416,7 @@ static int ctl_set_knob(const char *key, const char *val)
 		{ "tso", .flag = &vib_knobs.tso },
 		{ "missed", .flag = &vib_knobs.missed },
 		{ "scribble", .flag = &vib_knobs.scribble },
+		{ "rxpoison", .flag = &vib_knobs.rxpoison },
 	};
 	unsigned int i;
 
@@ -595,6 +600,25 @@ static int ctl_failop(struct ctl_args *args)
 	return ret ?: vib_fail_set(args->word[1], nth, count, -(int)error, ctl_arg(args, 5));
 }
 
+/* "qperr" and "hold" */
+static int ctl_qp(struct ctl_args *args)
+{
+	struct vib_hca *hca = __vib_hca_find(args->word[1]);
+	bool hold = !strcmp(args->word[0], "hold");
+	unsigned int qpn, num = 0;
+	int ret;
+
+	if (!hca)
+		return -ENODEV;
+	if (args->n != 4)
+		return -EINVAL;
+	ret = ctl_uint(args, 2, IB_QPN_MASK, &qpn) ?:
+	      ctl_uint(args, 3, hold ? CTL_WAIT_MAX : IB_WC_GENERAL_ERR, &num);
+	if (ret)
+		return ret;
+	return vib_qp_harm(hca, qpn, hold ? IB_WC_SUCCESS : num, hold ? num : 0);
+}
+
 static const struct ctl_cmd ctl_cmds[] = {
 	{ "hca", ctl_hca, 3, true },
 	{ "sw", ctl_sw, 3 },
@@ -605,6 +629,8 @@ static const struct ctl_cmd ctl_cmds[] = {
 	{ "event", ctl_event, 3 },
 	{ "trap", ctl_trap, 3 },
 	{ "failop", ctl_failop, 2 },
+	{ "qperr", ctl_qp, 4 },
+	{ "hold", ctl_qp, 4 },
 	{ "fault", ctl_fault, 3 },
 	{ "sa", ctl_sa, 3 },
 	{ "ghost", ctl_ghost, 3 },

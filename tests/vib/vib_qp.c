@@ -19,6 +19,9 @@
 #include <linux/sched/clock.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+
+#define QP_POISON	0xdb
 
 static const char *const qp_state_names[] = {
 	[IB_QPS_RESET] = "reset",
@@ -445,6 +448,8 @@ static void __qp_take_recv(struct vib_qpc *qpc, const struct ib_recv_wr *wr)
 		wqe->len += sge[i].length;
 		if (unlikely(!vib_sge_ok(&sge[i])))
 			wqe->bad_key = true;
+		else if (unlikely(READ_ONCE(vib_knobs.rxpoison)))
+			memset(vib_sge_ptr(&sge[i]), QP_POISON, sge[i].length);
 	}
 	qpc->rq_head++;
 }
@@ -555,7 +560,10 @@ static int __qp_send_one(struct vib_qpc *qpc, const struct ib_send_wr *wr)
 		return 0;
 	}
 	signaled = qpc->sig_all || wr->send_flags & IB_SEND_SIGNALED;
-	status = vib_ud_send(qpc, wr);
+	status = qpc->sq_error;
+	if (likely(status == IB_WC_SUCCESS))
+		status = vib_ud_send(qpc, wr);
+	qpc->sq_error = IB_WC_SUCCESS;
 	if (unlikely(status != IB_WC_SUCCESS)) {
 		qpc->state = IB_QPS_SQE;
 		signaled = true;
@@ -622,6 +630,37 @@ int vib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	ret = qp_post_list(qpc, wr, bad_wr);
 	local_bh_enable();
 	return ret;
+}
+
+/**
+ * vib_qp_harm - let something go wrong with the sends of a QP
+ * @hca: HCA
+ * @qpn: number of one of its UD queue pairs
+ * @status: what the next send will end with, without being executed; success for none of that
+ * @hold_ms: how long completions of sends do not come
+ *
+ * Context: process.
+ * Return: 0, or -ENOENT for an unknown @qpn.
+ */
+int vib_qp_harm(struct vib_hca *hca, u32 qpn, enum ib_wc_status status, unsigned int hold_ms)
+{
+	struct vib_qpc *qpc;
+
+	/* a QP leaves the list before its CQs can go */
+	spin_lock_irq(&hca->obj_lock);
+	list_for_each_entry(qpc, &hca->qp_list, entry) {
+		if (qpc->qpn != qpn || qpc->type != IB_QPT_UD)
+			continue;
+		spin_lock(&qpc->sq_lock);
+		qpc->sq_error = status;
+		spin_unlock(&qpc->sq_lock);
+		if (hold_ms)
+			vib_cq_hold(qpc->send_cq, hold_ms);
+		spin_unlock_irq(&hca->obj_lock);
+		return 0;
+	}
+	spin_unlock_irq(&hca->obj_lock);
+	return -ENOENT;
 }
 
 /**
