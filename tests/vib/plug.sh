@@ -13,7 +13,7 @@
 
 DBG=/sys/kernel/debug/vib
 IBDEV=/sys/class/infiniband
-PARTS=(second fatal storm dma exclusive)
+PARTS=(second fatal storm dma handles exclusive)
 
 active()
 {
@@ -130,6 +130,26 @@ part_dma()
 	check "ping again" wait_for 20 ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
 }
 
+# Address handles may go only when the sends that name them have completed
+part_handles()
+{
+	check "an HCA that watches address handles" rebuild ahcheck=1
+	check "ping" wait_for 20 ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
+	start ping -q -f "$T_IP4_B"
+	ctl event vib0:1 client_reregister 20 50
+	ctl event vib0:1 lid_change 20 50
+	stop "$STARTED"
+	check "traffic" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	ip link set "$T_IF_A" down
+	is "the driver keeps to the rule" "$(vib oracles ah_in_use_at_destroy)" 0
+	check "a module that does not" insmod "$T_ROOT/build/$(uname -r)/vib/vib_check.ko"
+	check "is noticed" test "$(vib oracles ah_in_use_at_destroy)" -gt 0
+	rmmod vib_check
+	# that was our doing
+	vib_reset
+	check "and back" rebuild
+}
+
 in_n1()
 {
 	ip netns exec n1 "$@"
@@ -174,6 +194,7 @@ run_part()
 	fatal) part_fatal ;;
 	storm) part_storm ;;
 	dma) part_dma ;;
+	handles) part_handles ;;
 	exclusive) part_exclusive ;;
 	*) not_ok "there is a part $1" ;;
 	esac

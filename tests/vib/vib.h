@@ -96,6 +96,7 @@ enum vib_oracle {
 	VIB_OR_GRH_MISSING,		/* multicast without a GRH */
 	VIB_OR_RX_NO_BUFFER,
 	VIB_OR_RX_TOO_SMALL,		/* posted buffer shorter than the packet */
+	VIB_OR_AH_IN_USE,		/* AH destroyed before its sends have completed */
 	VIB_OR_NR,
 };
 
@@ -306,6 +307,8 @@ struct vib_qpc {
 	enum ib_wc_status sq_error;		/* S: what the next send will end with, by order */
 	u32 sq_size;				/* I */
 	u32 sq_max_sge;				/* I */
+	u32 sq_mask;				/* I: of sq_use */
+	struct vib_ah_use **sq_use;		/* by queue position; NULL without ahcheck */
 
 	/* receiver */
 	spinlock_t rq_lock ____cacheline_aligned_in_smp;
@@ -344,6 +347,12 @@ struct vib_srq {
 	struct ib_srq ibsrq;
 };
 
+/* With ahcheck=1: sends that name an address handle and whose completion was not polled yet */
+struct vib_ah_use {
+	refcount_t ref;			/* the address handle, and each of the sends */
+	atomic_t sends;
+};
+
 /* An address handle, in the form that post_send wants it; set once */
 struct vib_ah {
 	struct ib_ah ibah;
@@ -354,6 +363,7 @@ struct vib_ah {
 	u8 sgid_index;
 	bool has_grh;
 	struct ib_grh grh;			/* without SGID and length */
+	struct vib_ah_use *use;			/* NULL without ahcheck */
 };
 
 /* A QP in a multicast group of a port */
@@ -415,6 +425,9 @@ struct vib_hca {
 	struct dentry *dbg;
 	struct list_head entry;			/* vib_hcas, under vib_ctl_mutex */
 };
+
+/* vib_main.c: address handles count the sends that need them */
+DECLARE_STATIC_KEY_FALSE(vib_ah_key);
 
 /* vib_main.c: addresses in work requests are those of the DMA API, not the kernel's own */
 DECLARE_STATIC_KEY_FALSE(vib_dma_phys_key);
@@ -507,6 +520,8 @@ int vib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		  const struct ib_send_wr **bad_wr);
 int vib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		  const struct ib_recv_wr **bad_wr);
+void vib_ah_use_put(struct vib_ah_use *use);
+void __vib_qp_sends_polled(struct vib_qpc *qpc, u32 from, u32 to);
 int vib_qp_harm(struct vib_hca *hca, u32 qpn, enum ib_wc_status status, unsigned int hold_ms);
 void vib_qpc_put(struct vib_qpc *qpc);
 void vib_qpc_to_err(struct vib_qpc *qpc);

@@ -204,8 +204,11 @@ int vib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc)
 	for (i = 0; i < n && cq->tail != cq->head && likely(!cq->held); i++) {
 		cqe = &cq->ring[cq->tail++ & cq->mask];
 		wc[i] = cqe->wc;
-		if (cqe->send)
-			WRITE_ONCE(cqe->qpc->sq_tail, cqe->sq_pos + 1);
+		if (!cqe->send)
+			continue;
+		if (static_branch_unlikely(&vib_ah_key))
+			__vib_qp_sends_polled(cqe->qpc, cqe->qpc->sq_tail, cqe->sq_pos + 1);
+		WRITE_ONCE(cqe->qpc->sq_tail, cqe->sq_pos + 1);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return i;

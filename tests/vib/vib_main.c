@@ -81,6 +81,10 @@ static char *dma = "virt";
 module_param(dma, charp, 0444);
 MODULE_PARM_DESC(dma, "addresses in work requests: virt (of the kernel) or phys (of the DMA API)");
 
+static bool ahcheck;
+module_param(ahcheck, bool, 0444);
+MODULE_PARM_DESC(ahcheck, "notice address handles that are destroyed before their sends are polled");
+
 static bool autosa;
 module_param(autosa, bool, 0444);
 MODULE_PARM_DESC(autosa, "a subnet manager of the fabric's own at the first switch");
@@ -98,6 +102,7 @@ DEFINE_MUTEX(vib_ctl_mutex);
 LIST_HEAD(vib_hcas);
 struct workqueue_struct *vib_ev_wq;
 DEFINE_STATIC_KEY_FALSE(vib_dma_phys_key);
+DEFINE_STATIC_KEY_FALSE(vib_ah_key);
 static DEFINE_IDA(vib_hca_ids);
 static DEFINE_IDA(vib_switch_ids);
 
@@ -469,6 +474,8 @@ static int __init vib_check_params(void)
 	vib_knobs.tso = tso;
 	vib_knobs.max_sge = max_sge;
 	vib_cost_switch(cost);
+	if (ahcheck)
+		static_branch_enable(&vib_ah_key);
 	if (d)
 		static_branch_enable(&vib_dma_phys_key);
 	return 0;

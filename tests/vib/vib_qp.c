@@ -33,10 +33,61 @@ static const char *const qp_state_names[] = {
 	[IB_QPS_ERR] = "err",
 };
 
+/**
+ * vib_ah_use_put - drop a reference to the use count of an address handle
+ * @use: the count
+ *
+ * Context: any.
+ */
+void vib_ah_use_put(struct vib_ah_use *use)
+{
+	if (refcount_dec_and_test(&use->ref))
+		kfree(use);
+}
+
+/* A send names an address handle, until its slot is given back */
+static void __qp_use_ah(struct vib_qpc *qpc, u32 pos, const struct ib_send_wr *wr)
+{
+	struct ib_ah *ah = ud_wr((struct ib_send_wr *)wr)->ah;
+	struct vib_ah_use *use = ah ? to_vah(ah)->use : NULL;
+
+	lockdep_assert_held(&qpc->sq_lock);
+	if (!qpc->sq_use)
+		return;
+	if (use) {
+		refcount_inc(&use->ref);
+		atomic_inc(&use->sends);
+	}
+	qpc->sq_use[pos & qpc->sq_mask] = use;
+}
+
+/**
+ * __vib_qp_sends_polled - slots of a send queue are given back
+ * @qpc: QP context
+ * @from: first queue position
+ * @to: the one behind the last
+ *
+ * Context: lock of the send CQ held, or the QP has no completions any more.
+ */
+void __vib_qp_sends_polled(struct vib_qpc *qpc, u32 from, u32 to)
+{
+	struct vib_ah_use **slot;
+
+	for (; qpc->sq_use && from != to; from++) {
+		slot = &qpc->sq_use[from & qpc->sq_mask];
+		if (!*slot)
+			continue;
+		atomic_dec(&(*slot)->sends);
+		vib_ah_use_put(*slot);
+		*slot = NULL;
+	}
+}
+
 static void qpc_free(struct rcu_head *rcu)
 {
 	struct vib_qpc *qpc = container_of(rcu, struct vib_qpc, rcu);
 
+	kvfree(qpc->sq_use);
 	kvfree(qpc->rwqe);
 	kvfree(qpc->rsge);
 	kfree(qpc);
@@ -176,7 +227,12 @@ static struct vib_qpc *qpc_alloc(struct vib_hca *hca, const struct ib_qp_init_at
 	qpc->rq_mask = slots - 1;
 	qpc->rwqe = kvcalloc(slots, sizeof(*qpc->rwqe), GFP_KERNEL);
 	qpc->rsge = kvcalloc(slots, sizeof(*qpc->rsge) * qpc->rq_max_sge, GFP_KERNEL);
-	if (!qpc->rwqe || !qpc->rsge) {
+	if (static_branch_unlikely(&vib_ah_key)) {
+		slots = roundup_pow_of_two(max(qpc->sq_size, 1U));
+		qpc->sq_mask = slots - 1;
+		qpc->sq_use = kvcalloc(slots, sizeof(*qpc->sq_use), GFP_KERNEL);
+	}
+	if (!qpc->rwqe || !qpc->rsge || (static_branch_unlikely(&vib_ah_key) && !qpc->sq_use)) {
 		qpc_free(&qpc->rcu);
 		return NULL;
 	}
@@ -291,6 +347,7 @@ static void __qp_reset(struct vib_qpc *qpc)
 	qpc->rq_tail = qpc->rq_head;
 	qpc->rq_broken = false;
 	qp_purge(qpc);
+	__vib_qp_sends_polled(qpc, READ_ONCE(qpc->sq_tail), qpc->sq_head);
 	qpc->sq_head = 0;
 	qpc->sq_sig_end = 0;
 	WRITE_ONCE(qpc->sq_tail, 0);
@@ -554,6 +611,8 @@ static int __qp_send_one(struct vib_qpc *qpc, const struct ib_send_wr *wr)
 		return __qp_ring_full(qpc);
 
 	pos = qpc->sq_head++;
+	if (static_branch_unlikely(&vib_ah_key))
+		__qp_use_ah(qpc, pos, wr);
 	if (unlikely(qpc->state > IB_QPS_SQD)) {
 		qpc->sq_sig_end = pos + 1;
 		__qp_send_done(qpc, wr, IB_WC_WR_FLUSH_ERR, pos);

@@ -50,6 +50,7 @@ static const char *const oracle_names[VIB_OR_NR] = {
 	[VIB_OR_GRH_MISSING] = "grh_missing_on_mcast",
 	[VIB_OR_RX_NO_BUFFER] = "rx_no_buffer",
 	[VIB_OR_RX_TOO_SMALL] = "rx_too_small",
+	[VIB_OR_AH_IN_USE] = "ah_in_use_at_destroy",
 };
 
 static const char *const rx_drop_names[VIB_RXD_NR] = {

@@ -235,6 +235,13 @@ static int verbs_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	    rdma_ah_get_dlid(attr) > VIB_LID_PERMISSIVE || !vib_hca_port(hca, attr->port_num) ||
 	    (has_grh && grh->sgid_index >= hca->ngids))
 		return -EINVAL;
+	ah->use = NULL;
+	if (static_branch_unlikely(&vib_ah_key)) {
+		ah->use = kzalloc(sizeof(*ah->use), GFP_ATOMIC);
+		if (!ah->use)
+			return -ENOMEM;
+		refcount_set(&ah->use->ref, 1);
+	}
 	ah->attr = *attr;
 	ah->attr.grh.sgid_attr = NULL;
 	ah->dlid = rdma_ah_get_dlid(attr);
@@ -260,6 +267,13 @@ static int verbs_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 
 static int verbs_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
+	struct vib_ah_use *use = to_vah(ibah)->use;
+
+	if (use) {
+		if (atomic_read(&use->sends))
+			vib_oracle(VIB_OR_AH_IN_USE);
+		vib_ah_use_put(use);
+	}
 	vib_obj_del(VIB_OBJ_AH);
 	return 0;
 }
