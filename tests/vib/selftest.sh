@@ -422,7 +422,7 @@ part_commands()
 	refused "busy" cable vib0:1 sw0:5
 	refused "Invalid argument" cable sw0:5 sw0:5
 	refused "not connected" uncable sw0:5
-	refused "Argument list too long" one two three four five six seven eight nine
+	refused "Argument list too long" a b c d e f g h i j k l m n o p q
 	refused "Invalid argument" $'set dev scribble 0\nnonsense\nset dev scribble 1'
 	check_not "refused: a binary line" sh -c "printf 'link\\0vib0:1 down' >$T_CTL"
 	check_not "refused: 100 kB" sh -c "head -c 100000 /dev/zero | tr '\\0' x | dd bs=100000 of=$T_CTL"
