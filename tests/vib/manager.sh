@@ -200,9 +200,14 @@ has_state()
 	[ "$(state_of "$1")" = "$2" ]
 }
 
+asked_cpi()
+{
+	[ "$(sa cpi)" -gt "$1" ]
+}
+
 part_sendonly()
 {
-	local group=ff12:401b:ffff::f01:203 group2=ff12:401b:ffff::f01:204 pid
+	local group=ff12:401b:ffff::f01:203 group2=ff12:401b:ffff::f01:204 pid cpi
 
 	listen_b 239.1.2.3
 	pid=$STARTED
@@ -211,12 +216,13 @@ part_sendonly()
 	check "A joins to send only, as the manager knows that" wait_for 20 has_state $group "1 8"
 	stop "$pid"
 	ctl sa set sw0 sendonly 0
-	check "A begins anew" forget
+	cpi=$(sa cpi)
+	ctl set vib0:1 rereg
+	check "A asks what the manager can do" wait_for 20 asked_cpi "$cpi"
+	check "and begins anew" forget
 	listen_b 239.1.2.4
 	pid=$STARTED
 	check "B joins another one" wait_for 20 has_state $group2 1
-	ctl set vib0:1 rereg
-	check "carrier" wait_carrier 30
 	ping -q -c 4 -i 0.5 -W 1 -I "$T_IF_A" 239.1.2.4 >/dev/null
 	check "a manager that does not is joined as before" \
 		wait_for 20 has_state $group2 "1 4"
@@ -276,7 +282,7 @@ ghosts()
 part_ghosts()
 {
 	check "a hundred ghosts" ctl ghost add sw0:3 n=100 base=0x1000 mode=echo ip=10.99.1.0
-	ip addr add 10.99.0.1/16 dev "$T_IF_A"
+	ip addr replace 10.99.0.1/16 dev "$T_IF_A"
 	ctl sa sweep sw0
 	check "the first answers" wait_for 10 ping -q -c 1 -W 1 10.99.1.0
 	check "the last answers" ping -q -c 2 -W 2 10.99.1.99
@@ -353,6 +359,7 @@ part_trees()
 	check "ping" answers
 	check "multicast" sh -c "ping -c 5 -i 0.2 -W 3 -I $T_IF_A 224.0.0.1 | grep -q 'from $T_IP4_B'"
 	check "a route in the middle" grep -q "switch=t1 lid=$(($(cat $PORTS/2/lid))) port=2" $DBG/lft
+	ip addr replace 10.99.0.1/16 dev "$T_IF_A"
 	check "ghosts in the middle" ctl ghost add t1:3 n=10 base=0x2000 mode=echo ip=10.99.2.0
 	ctl sa sweep sw0
 	check "answer" wait_for 20 ping -q -c 1 -W 1 10.99.2.3
