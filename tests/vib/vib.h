@@ -540,6 +540,7 @@ bool vib_sge_ok(const struct ib_sge *sge);
 enum ib_wc_status vib_lso_send(struct vib_qpc *qpc, const struct ib_ud_wr *wr,
 			       struct vib_pkt *pkt);
 void vib_csum_finish(struct vib_pkt *pkt, void *buf, bool wanted);
+void vib_csum_fill(void *payload, u32 len);
 
 /* vib_mcast.c */
 int vib_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);

@@ -19,6 +19,8 @@
  *	sa add S [lid=N] [prefix=V]		sa del S | sa sweep S | sa rereg S
  *	sa set S KEY VALUE			sa group S PKEY qkey=N [mtu=N] [rate=N] [sl=N]
  *	sa rule S do=ACT [KEY=VALUE...]		sa rule S clear		sa group S PKEY gone
+ *	wire A:1 IFACE [timeout=MS]		unwire A:1|IFACE
+ *	capture start A:1 [KB]			capture stop|clear
  *	ghost add S:3 n=N [base=LID] [mode=drop|arp|echo] [ip=A]	ghost del S:3
  *
  * A:1 is port 1 of the node with name A, HCA or switch; "set" and "event" want an HCA. Several
@@ -43,6 +45,9 @@
  *
  * qperr makes the next send of queue pair QPN of HCA A end with enum ib_wc_status STATUS; hold keeps
  * the completions of its sends back for MS milliseconds. debugfs vib/A/qps has the numbers.
+ *
+ * A wire makes an Ethernet interface of the writer's network namespace the cable of a port, see
+ * vib_wire.c; a capture keeps what passes a port, see vib_capture.c.
  *
  * COMM makes a failure count and hit only the calls of tasks of that name.
  *
@@ -634,6 +639,9 @@ static const struct ctl_cmd ctl_cmds[] = {
 	{ "fault", ctl_fault, 3 },
 	{ "sa", ctl_sa, 3 },
 	{ "ghost", ctl_ghost, 3 },
+	{ "wire", ctl_wire, 3 },
+	{ "unwire", ctl_unwire, 2 },
+	{ "capture", ctl_capture, 2 },
 };
 
 static int ctl_run(const struct ctl_cmd *cmd, struct ctl_args *args)

@@ -34,4 +34,9 @@ int ctl_fault(struct ctl_args *args);
 int ctl_sa(struct ctl_args *args);
 int ctl_ghost(struct ctl_args *args);
 
+/* vib_ctl_wire.c */
+int ctl_wire(struct ctl_args *args);
+int ctl_unwire(struct ctl_args *args);
+int ctl_capture(struct ctl_args *args);
+
 #endif /* VIB_CTL_H */

@@ -34,6 +34,7 @@
 #include <rdma/ib_smi.h>
 #include <rdma/ib_verbs.h>
 
+struct dentry;
 struct seq_file;
 struct vib_fault;
 struct vib_frame;
@@ -44,6 +45,7 @@ struct vib_pkt;
 struct vib_port;
 struct vib_sa;
 struct vib_switch;
+struct vib_wire;
 
 #define VIB_LID_MCAST		0xc000		/* first multicast LID */
 #define VIB_LID_PERMISSIVE	0xffff
@@ -208,6 +210,7 @@ struct vib_lport {
 	struct vib_ghosts __rcu *ghosts;	/* R: at a switch, instead of a peer */
 	struct vib_switch *sw;			/* I: NULL at an HCA */
 	struct vib_port *port;			/* I: NULL at a switch */
+	struct vib_wire *wire;			/* I: set if the port stands for one elsewhere */
 	struct vib_traffic __percpu *traffic;	/* I */
 	struct vib_fault __rcu *fault[VIB_FAULT_DIRS]; /* R: written under vib_ctl_mutex */
 	u8 num;					/* I: port number on its node */
@@ -262,15 +265,15 @@ struct vib_lport {
 	struct vib_trapq traps;
 };
 
-/* An HCA or a switch as the subnet sees it */
+/* An HCA or a switch as the subnet sees it, or the far end of a wire, which it does not see */
 struct vib_node {
 	struct list_head entry;		/* vib_topo_mutex */
 	char name[VIB_NODE_NAME];	/* I */
 	char *desc;			/* I: 64 bytes, owned by the creator */
 	u64 guid;			/* I: host order */
 	u64 sys_guid;			/* I: host order */
-	struct vib_hca *hca;		/* I: NULL for a switch */
-	struct vib_switch *sw;		/* I: NULL for an HCA */
+	struct vib_hca *hca;		/* I: NULL for anything else */
+	struct vib_switch *sw;		/* I: NULL for anything else */
 	struct vib_lport **ports;	/* I: index is the port number; [0] is NULL for an HCA */
 	u8 nports;			/* I: without port 0 */
 	atomic64_t drops[VIB_DROP_NR];
@@ -409,6 +412,40 @@ u16 __vib_lport_check_state(const struct vib_lport *lp, u8 state);
 u32 __vib_lport_move(struct vib_lport *lp, u8 state);
 void vib_lport_retrain(struct vib_lport *lp);
 void vib_lport_enable(struct vib_lport *lp, bool on);
+
+/* vib_wire.c: cables to other machines */
+int vib_wire_add(struct vib_lport *near, const char *name, unsigned int timeout_ms);
+int vib_wire_del(const struct vib_lport *near, const char *name);
+void vib_wire_xmit(struct vib_lport *far, const struct vib_pkt *pkt, unsigned int hops);
+void vib_wire_news(struct vib_lport *far, bool fell);
+int vib_wires_show(struct seq_file *s, void *unused);
+int vib_wire_init(void);
+void vib_wire_exit(void);
+
+/* vib_pack.c: packets as bytes */
+#define VIB_PACK_PAYLOAD_MAX	4096
+#define VIB_PACK_MAX		(8 + 40 + 12 + 8 + 4 + VIB_PACK_PAYLOAD_MAX)
+u32 vib_pack_len(const struct vib_pkt *pkt);
+void vib_pack(const struct vib_pkt *pkt, u8 *buf);
+bool vib_unpack(struct vib_pkt *pkt, const u8 *buf, u32 len);
+
+/* vib_capture.c */
+#define VIB_CAPTURE_KB_MAX	65536
+DECLARE_STATIC_KEY_FALSE(vib_capture_key);
+int vib_capture_start(const struct vib_lport *lp, unsigned int kb);
+void vib_capture_stop(bool clear);
+void vib_capture_forget(const struct vib_lport *lp);
+void vib_capture_init(struct dentry *root);
+void __vib_capture(const struct vib_lport *out, const struct vib_lport *in,
+		   const struct vib_pkt *pkt);
+
+/* A packet goes from one port to another: does somebody want to see it? */
+static inline void vib_capture(const struct vib_lport *out, const struct vib_lport *in,
+			       const struct vib_pkt *pkt)
+{
+	if (static_branch_unlikely(&vib_capture_key))
+		__vib_capture(out, in, pkt);
+}
 
 /* vib_switch.c */
 struct vib_switch *vib_switch_create(const char *name, unsigned int nports, u64 guid);

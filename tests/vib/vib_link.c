@@ -25,6 +25,7 @@ struct link_news {
 	struct vib_lport *lp;
 	u32 events;
 	bool moved;
+	bool fell;
 };
 
 /* One end of the link goes down; vib_link_lock held */
@@ -40,6 +41,7 @@ static void link_end_down(struct link_news *news)
 		vib_lport_err(lp, VIB_ERR_LINK_DOWNED);
 		WRITE_ONCE(lp->state, IB_PORT_DOWN);
 		news->moved = true;
+		news->fell = true;
 	}
 	lp->phys_state = lp->enabled ? IB_PORT_PHYS_STATE_POLLING : IB_PORT_PHYS_STATE_DISABLED;
 	spin_unlock(&lp->lock);
@@ -56,7 +58,8 @@ static void link_end_up(struct link_news *news, u8 width, u8 speed)
 		lp->width_act = BIT(fls(width) - 1);
 		lp->speed_act = BIT(fls(speed) - 1);
 		lp->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
-		WRITE_ONCE(lp->state, IB_PORT_INIT);
+		/* what the far end of a wire is up to is decided there */
+		WRITE_ONCE(lp->state, lp->wire ? IB_PORT_ACTIVE : IB_PORT_INIT);
 		news->moved = true;
 	}
 	spin_unlock(&lp->lock);
@@ -89,10 +92,13 @@ static void link_run(struct link_news news[2], bool retrain)
 	}
 }
 
+/* news[0] is about the end that something was done to: a wire itself is not told what it did */
 static void link_announce(const struct link_news news[2])
 {
 	int i;
 
+	if (news[1].lp && news[1].lp->wire)
+		vib_wire_news(news[1].lp, news[1].fell);
 	for (i = 0; i < 2; i++) {
 		if (!news[i].lp || !news[i].moved)
 			continue;

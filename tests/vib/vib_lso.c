@@ -133,6 +133,38 @@ static void pkt_set_hdr(struct vib_pkt *pkt, void *buf, u32 n)
 	pkt_advance(pkt, n);
 }
 
+/* Puts the sums in; @check lies in the header buffer of @pkt, into which @h points as well */
+static void csum_put(const struct vib_pkt *pkt, const struct lso_hdr *h, __sum16 *check)
+{
+	if (h->ip4)
+		ip_send_check(h->ip4);
+	*check = 0;
+	*check = l4_fold(h, h->l4_len, pkt_sum(pkt, h->l4, h->l4_len));
+	if (h->proto == IPPROTO_UDP && !*check)
+		*check = CSUM_MANGLED_0;
+}
+
+/**
+ * vib_csum_fill - put the checksums into a payload that lies in one piece
+ * @payload: the payload; left alone without a transport header that we know
+ * @len: its length
+ *
+ * Context: any.
+ */
+void vib_csum_fill(void *payload, u32 len)
+{
+	const struct vib_pkt pkt = { .hdr = payload, .hdr_len = len, .len = len };
+	u32 n = min_t(u32, len, VIB_LSO_HDR_MAX);
+	struct lso_hdr h;
+	__sum16 *check;
+
+	if (!lso_parse(&h, payload, n) || h.l4_len > len - h.l4)
+		return;
+	check = l4_check(&h, n);
+	if (check)
+		csum_put(&pkt, &h, check);
+}
+
 /**
  * vib_csum_finish - checksums as an adapter does them that does not trust anybody
  * @pkt: packet without a header buffer of its own yet
@@ -162,12 +194,7 @@ void vib_csum_finish(struct vib_pkt *pkt, void *buf, bool wanted)
 		return;
 	}
 	pkt_set_hdr(pkt, buf, n);
-	if (h.ip4)
-		ip_send_check(h.ip4);
-	*check = 0;
-	*check = l4_fold(&h, h.l4_len, pkt_sum(pkt, h.l4, h.l4_len));
-	if (h.proto == IPPROTO_UDP && !*check)
-		*check = CSUM_MANGLED_0;
+	csum_put(pkt, &h, check);
 	pkt->csum_ok = true;
 }
 

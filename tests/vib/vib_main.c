@@ -516,9 +516,12 @@ static int __init vib_init(void)
 	if (!vib_ev_wq)
 		return -ENOMEM;
 	vib_frames_init();
-	ret = vib_ctl_init();
+	ret = vib_wire_init();
 	if (ret)
 		goto err_destroy_wq;
+	ret = vib_ctl_init();
+	if (ret)
+		goto err_exit_wire;
 	ret = vib_build();
 	if (ret)
 		goto err_remove;
@@ -530,6 +533,8 @@ err_remove:
 	vib_remove_all();
 	vib_ctl_exit();
 	vib_frames_exit();
+err_exit_wire:
+	vib_wire_exit();
 err_destroy_wq:
 	destroy_workqueue(vib_ev_wq);
 	rcu_barrier();
@@ -540,6 +545,8 @@ static void __exit vib_exit(void)
 {
 	vib_ctl_stop();
 	vib_remove_all();
+	vib_wire_exit();
+	vib_capture_stop(true);
 	vib_ctl_exit();
 	vib_frames_exit();
 	destroy_workqueue(vib_ev_wq);

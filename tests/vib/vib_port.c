@@ -234,6 +234,7 @@ void vib_lport_fini(struct vib_lport *lp)
 	vib_trapq_stop(lp);
 	vib_uncable(lp);
 	vib_ghosts_del(lp);
+	vib_capture_forget(lp);
 	vib_fault_clear(lp);
 	vib_frames_drop(lp);
 	lp->node->ports[lp->num] = NULL;

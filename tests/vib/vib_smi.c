@@ -65,6 +65,26 @@ static noinline_for_stack void smi_deliver(struct smi_walk *walk, struct vib_lpo
 	vib_ud_deliver(lp->port, &pkt);
 }
 
+/* Hands the SMP to the machine at the other end of a wire */
+static noinline_for_stack void smi_to_wire(struct smi_walk *walk, struct vib_lport *far)
+{
+	struct vib_pkt pkt;
+
+	vib_pkt_from_mad(&pkt, &walk->smp, walk->slid, walk->dlid, walk->sl);
+	vib_wire_xmit(far, &pkt, walk->hops);
+}
+
+static noinline_for_stack void smi_capture(struct smi_walk *walk, struct vib_lport *out,
+					   struct vib_lport *in)
+{
+	struct vib_pkt pkt;
+
+	if (!static_branch_unlikely(&vib_capture_key))
+		return;
+	vib_pkt_from_mad(&pkt, &walk->smp, walk->slid, walk->dlid, walk->sl);
+	vib_capture(out, in, &pkt);
+}
+
 /* Does the SMP fall to a rule of a fault stage? */
 static noinline_for_stack bool smi_harmed(struct smi_walk *walk, struct vib_lport *out,
 					  struct vib_lport *in)
@@ -92,6 +112,7 @@ static struct vib_lport *smi_cross(struct smi_walk *walk, struct vib_lport *out)
 		return NULL;
 	}
 	vib_lport_count_tx(out, &smp_size);
+	smi_capture(walk, out, in);
 	return smi_harmed(walk, out, in) ? NULL : in;
 }
 
@@ -245,6 +266,10 @@ static struct vib_lport *smi_in(struct smi_walk *walk, struct vib_lport *in)
 {
 	struct vib_lport *out = NULL;
 
+	if (in->wire) {
+		smi_to_wire(walk, in);
+		return NULL;
+	}
 	vib_lport_count_rx(in, &smp_size);
 	if (!in->sw) {
 		smi_deliver(walk, in);

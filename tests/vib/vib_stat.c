@@ -302,6 +302,7 @@ DEFINE_SHOW_ATTRIBUTE(drops);
 DEFINE_SHOW_ATTRIBUTE(vib_topo);
 DEFINE_SHOW_ATTRIBUTE(vib_lft);
 DEFINE_SHOW_ATTRIBUTE(vib_mft);
+DEFINE_SHOW_ATTRIBUTE(vib_wires);
 DEFINE_SHOW_ATTRIBUTE(vib_faults);
 DEFINE_SHOW_ATTRIBUTE(vib_ghosts);
 DEFINE_SHOW_ATTRIBUTE(vib_sa);
@@ -343,6 +344,8 @@ void vib_stat_init(struct dentry *root)
 	debugfs_create_file("topo", 0400, root, NULL, &vib_topo_fops);
 	debugfs_create_file("lft", 0400, root, NULL, &vib_lft_fops);
 	debugfs_create_file("mft", 0400, root, NULL, &vib_mft_fops);
+	debugfs_create_file("wires", 0400, root, NULL, &vib_wires_fops);
+	vib_capture_init(root);
 	debugfs_create_file("objects", 0400, root, NULL, &objects_fops);
 	debugfs_create_file("oracles", 0400, root, NULL, &oracles_fops);
 	debugfs_create_file("faults", 0400, root, NULL, &vib_faults_fops);

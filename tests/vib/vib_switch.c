@@ -410,7 +410,7 @@ static void topo_node(struct seq_file *s, const struct vib_node *node)
 	unsigned int i;
 
 	seq_printf(s, "node name=%s type=%s guid=0x%016llx ports=%u", node->name,
-		   node->sw ? "switch" : "hca", node->guid, node->nports);
+		   node->sw ? "switch" : node->hca ? "hca" : "wire", node->guid, node->nports);
 	for (i = 0; i < VIB_DROP_NR; i++)
 		seq_printf(s, " drop_%s=%lld", drop_names[i], atomic64_read(&node->drops[i]));
 	seq_putc(s, '\n');

@@ -75,6 +75,10 @@ void vib_walk_init(struct vib_walk *walk, struct vib_pkt *pkt)
 /* The packet has come in by @in */
 static void walk_in(struct vib_walk *walk, struct vib_lport *in, int ttl)
 {
+	if (in->wire) {
+		vib_wire_xmit(in, walk->pkt, ttl);
+		return;
+	}
 	vib_lport_count_rx(in, walk);
 	if (in->port)
 		vib_ud_deliver(in->port, walk->pkt);
@@ -114,6 +118,7 @@ void vib_walk_out(struct vib_walk *walk, struct vib_lport *out, int ttl)
 	}
 	walk->copies--;
 	vib_lport_count_tx(out, walk);
+	vib_capture(out, in, walk->pkt);
 	if (!vib_fault_cross(out, in, walk->pkt, ttl))
 		walk_in(walk, in, ttl);
 }
