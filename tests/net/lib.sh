@@ -7,7 +7,9 @@
 #	check "B answers" ping -c 1 -W 2 "$T_IP4_B"
 #	done_testing
 #
-# A is the side of the root namespace with $T_IF_A, B that of namespace $T_NS_B with $T_IF_B.
+# A is the side of the root namespace with $T_IF_A, B that of namespace $T_NS_B with $T_IF_B. With
+# "tests/vm/run --nodes 2" A is node 1, where the script runs, and B is node 2; what is said here about
+# B is true of either.
 #
 # Results, one line a test ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"):
 #	ok NAME			it passed
@@ -27,15 +29,28 @@
 #	wait_addresses [SECONDS]	no IPv6 address is tentative any more
 #
 # Where and what:
-#	in_b COMMAND...		run it in namespace b
+#	in_b COMMAND...		run it in namespace b, or in node 2
+#	on_node2 COMMAND...	run it in node 2 (this is a program, not only for bash): a program with
+#				arguments, without a shell and without input; output, errors and exit
+#				status come back. Ending it ends the command, too.
+#	node2_answers		true if node 2 runs commands
+#	reload_driver a|b	with --nodes 2: unload the driver of that node, load it, configure its
+#				interface as it was in the beginning
 #	counter_a NAME [IF]	a file of statistics/, as rx_packets, of ib0 or IF
 #	counter_b NAME [IF]	the same of ib1 or IF in namespace b
 #	drops			all drops and errors of both interfaces, summed up
 #	carrier_a, carrier_b	true with a carrier; may name an interface
 #	ctl COMMAND...		a line for the control file of the fabric, as: ctl link vib0:1 down
+#	ctl_on a|b COMMAND...	the same for that of the node of that side
 #	vib KIND NAME		a number out of /sys/kernel/debug/vib/KIND, as: vib oracles lkey_bad
 #	vib_reset		set the counters of the fabric to zero, after faults made on purpose
 #	port_state N		state of port N of the first HCA, as ACTIVE
+#
+# Captures of what passes a link port, readable by tshark and tcpdump; for b with --nodes 2, too:
+#	capture_start a|b PORT [KB]	listen at a port, as vib0:1; keep at most KB (4096) kilobytes
+#	capture_stop a|b [FILE]		end that; put what there is into FILE in this guest
+#	capture_lost a|b		packets that found no room any more
+#	capture_read FILE OPTION...	tshark on such a file
 #
 # Children, on side a or b:
 #	child_sysfs a|b PKEY		create one through create_child; its name is ib0.8001 or so
@@ -48,10 +63,13 @@
 #	start_b COMMAND...	the same in namespace b
 #	stop PID		end it and wait for it
 #	iperf_start a|b [PORT]	an iperf3 server on that side; $STARTED is its process id
+#	cast_from a|b GROUP [IF_A IF_B]	that side sends to a multicast group, the other one joins it; true if
+#				it gets 20 different packets within 30 s
 #	transfer a|b MB [4|6]	send MB megabytes by TCP from that side to the other; true if the
 #				SHA-256 of what came is that of what went
 #
 # OpenSM, see tests/vm/sm.sh: sm_start, sm_stop, sm_restart, sm_reload, sm_running, sm_pid
+#	sm_on_node2 FUNCTION...		one of them in node 2, as: sm_on_node2 sm_start
 
 if [ -z "${T_ROOT:-}" ]; then
 	echo "this script wants to run in a guest: tests/vm/run ${0##*/}" >&2
@@ -171,9 +189,18 @@ wait_for()
 	return 0
 }
 
+node2_answers()
+{
+	on_node2 true 2>/dev/null
+}
+
 in_b()
 {
-	ip netns exec "$T_NS_B" "$@"
+	if [ "${T_NODES:-1}" = 2 ]; then
+		on_node2 "$@"
+	else
+		ip netns exec "$T_NS_B" "$@"
+	fi
 }
 
 # on_side a|b COMMAND...
@@ -214,7 +241,7 @@ wait_carrier()
 
 lib_no_tentative()
 {
-	[ -z "$(ip -6 addr show tentative)" ] && [ -z "$(ip -n "$T_NS_B" -6 addr show tentative)" ]
+	[ -z "$(ip -6 addr show tentative)" ] && [ -z "$(in_b ip -6 addr show tentative)" ]
 }
 
 wait_addresses()
@@ -255,6 +282,73 @@ vib()
 vib_reset()
 {
 	echo 1 >/sys/kernel/debug/vib/reset
+}
+
+# on_node a|b COMMAND...: with one node both sides are in the same
+on_node()
+{
+	if [ "$1" = b ] && [ "${T_NODES:-1}" = 2 ]; then
+		on_node2 "${@:2}"
+	else
+		"${@:2}"
+	fi
+}
+
+ctl_on()
+{
+	# shellcheck disable=SC2016
+	on_node "$1" sh -c 'echo "$1" >"$2"' _ "${*:2}" "$T_CTL"
+}
+
+capture_start()
+{
+	ctl_on "$1" capture start "$2" "${3:-4096}"
+}
+
+capture_stop()
+{
+	ctl_on "$1" capture stop || return
+	[ -z "${2:-}" ] || on_node "$1" cat /sys/kernel/debug/vib/pcap >"$2"
+}
+
+capture_lost()
+{
+	on_node "$1" sed -n 's/.* lost=\([0-9]*\).*/\1/p' /sys/kernel/debug/vib/capture
+}
+
+# This tshark knows what InfiniBand looks like, but not the number of the link type in the file (247).
+# So it gets one of those that are free for such cases, 147, and is told what that is.
+capture_read()
+{
+	local file=$1
+	shift
+
+	{
+		head -c 20 "$file"
+		printf '\223\0\0\0'
+		tail -c +25 "$file"
+	} | tshark -o 'uat:user_dlts:"User 0 (DLT=147)","infiniband","0","","0",""' -r - "$@" 2>/dev/null
+}
+
+sm_on_node2()
+{
+	# shellcheck disable=SC2016
+	on_node2 bash -c '. "$T_ROOT/tests/vm/sm.sh"; "$@"' _ "$@"
+}
+
+reload_driver()
+{
+	local dev addr4 addr6
+
+	case $1 in
+	a) dev=$T_IF_A addr4=$T_IP4_A addr6=$T_IP6_A ;;
+	b) dev=$T_IF_B addr4=$T_IP4_B addr6=$T_IP6_B ;;
+	esac
+	on_node "$1" rmmod ib_ipoib && on_node "$1" modprobe ib_ipoib || return
+	wait_for 20 on_node "$1" test -e "/sys/class/net/$dev" || return
+	on_node "$1" ip addr add "$addr4/$T_PREFIX4" dev "$dev" &&
+		on_node "$1" ip addr add "$addr6/$T_PREFIX6" dev "$dev" &&
+		on_node "$1" ip link set "$dev" up
 }
 
 port_state()
@@ -313,10 +407,15 @@ start()
 	lib_pids+=("$STARTED")
 }
 
-# ip netns exec becomes the command, so the process id is that of the command
+# ip netns exec becomes the command, so the process id is that of the command; in node 2 the command
+# ends with our end of the connection
 start_b()
 {
-	start ip netns exec "$T_NS_B" "$@"
+	if [ "${T_NODES:-1}" = 2 ]; then
+		start on_node2 "$@"
+	else
+		start ip netns exec "$T_NS_B" "$@"
+	fi
 }
 
 stop()
@@ -342,11 +441,34 @@ iperf_start()
 {
 	local port=${2:-5201}
 
-	case $1 in
-	a) start iperf3 -s -p "$port" ;;
-	b) start_b iperf3 -s -p "$port" ;;
-	esac >/dev/null 2>&1
+	lib_start_on "$1" iperf3 -s -p "$port" >/dev/null 2>&1
 	wait_for 20 lib_listens "$1" "$port"
+}
+
+cast_from()
+{
+	local from=$1 to=b dev_from=${3:-$T_IF_A} dev_to=${4:-$T_IF_B} listener rc
+	local tool="$T_ROOT/tests/net/datagram.py"
+
+	if [ "$from" = b ]; then
+		to=a dev_from=${4:-$T_IF_B} dev_to=${3:-$T_IF_A}
+	fi
+	lib_start_on "$to" python3 "$tool" listen "$2" "$dev_to" 7010 20 >/dev/null
+	listener=$STARTED
+	lib_start_on "$from" python3 "$tool" cast "$2" "$dev_from" 7010 20
+	wait "$listener"
+	rc=$?
+	stop "$STARTED"
+	return $rc
+}
+
+# lib_start_on a|b COMMAND...
+lib_start_on()
+{
+	case $1 in
+	a) start "${@:2}" ;;
+	b) start_b "${@:2}" ;;
+	esac
 }
 
 transfer()
@@ -360,7 +482,7 @@ transfer()
 	b4) to=a addr=$T_IP4_A ;;
 	b6) to=a addr=$T_IP6_A ;;
 	esac
-	start on_side "$to" python3 "$T_ROOT/tests/net/transfer.py" receive "$addr" "$port" "$mb" >"$dir/got"
+	lib_start_on "$to" python3 "$T_ROOT/tests/net/transfer.py" receive "$addr" "$port" "$mb" >"$dir/got"
 	pid=$STARTED
 	wait_for 20 lib_listens "$to" "$port" || return
 	on_side "$from" python3 "$T_ROOT/tests/net/transfer.py" send "$addr" "$port" "$mb" >"$dir/sent"
