@@ -43,7 +43,7 @@
 #define IPOIB_DRV_NAME		"ib_ipoib"
 #define IPOIB_WATCHDOG		(10 * HZ)
 #define IPOIB_DRAIN_TIMEOUT	(5 * HZ)
-#define IPOIB_FS_FILES		3
+#define IPOIB_FS_FILES		4
 #define IPOIB_REASON_LEN	64
 
 struct ipoib_group;
@@ -124,6 +124,10 @@ struct ipoib_mcast {
  * @pkey_index: C its index, valid with @pkey_found
  * @pkey_found: C the P_Key is in the port's table
  * @gid: C GID in use
+ * @gid_found: C @gid is in the port's table
+ * @admin_guid: C GUID set by the administrator, 0 for that of the port
+ * @guid_is_wish: C @admin_guid came with the creation of a child: it is given up
+ *	when the port does not have it at open
  * @published_pkey: R P_Key in dev->broadcast
  * @published_mtu: R group MTU that dev->mtu was made from
  * @port_mtu: I largest IB MTU of the port, bytes
@@ -187,6 +191,9 @@ struct ipoib_dev {
 	u16 pkey_index;
 	bool pkey_found;
 	union ib_gid gid;
+	bool gid_found;
+	__be64 admin_guid;
+	bool guid_is_wish;
 	u16 published_pkey;
 	u32 published_mtu;
 	u32 port_mtu;

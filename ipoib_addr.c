@@ -108,6 +108,21 @@ bool ipoib_addr_gid_is_zero(const u8 *gid)
 }
 
 /**
+ * ipoib_addr_may_become - may an administrator turn one address into another?
+ * @hw: address of an interface, 20 bytes
+ * @wish: address wanted, 20 bytes
+ *
+ * Flags and queue pair are what they are, and the subnet prefix is the SM's.
+ *
+ * Context: any.
+ * Return: true when nothing but the GUID differs, and that is not zero.
+ */
+bool ipoib_addr_may_become(const u8 *hw, const u8 *wish)
+{
+	return !memcmp(hw, wish, IPOIB_ADDR_GUID) && ipoib_addr_guid(wish);
+}
+
+/**
  * ipoib_pkey_valid - can an interface live in this partition?
  * @pkey: P_Key in host order, with or without the full-member bit
  *

@@ -13,6 +13,7 @@
 #ifndef _IPOIB_ADDR_H
 #define _IPOIB_ADDR_H
 
+#include <linux/string.h>
 #include <linux/types.h>
 
 #define IPOIB_ALEN		20
@@ -61,6 +62,20 @@ static inline bool ipoib_addr_is_mcast(const u8 *hw)
 }
 
 /**
+ * ipoib_addr_guid - the interface id inside a link-layer address
+ * @hw: the 20 bytes of a port
+ *
+ * Return: the last 8 bytes, in the order of the wire.
+ */
+static inline __be64 ipoib_addr_guid(const u8 *hw)
+{
+	__be64 guid;
+
+	memcpy(&guid, hw + IPOIB_ADDR_GUID, sizeof(guid));
+	return guid;
+}
+
+/**
  * ipoib_addr_pkey - the P_Key inside a group address
  * @hw: the 20 bytes of a group
  *
@@ -87,6 +102,7 @@ void ipoib_addr_broadcast(u8 *hw, u16 pkey);
 bool ipoib_addr_in_partition(const u8 *hw, const u8 *bcast);
 bool ipoib_addr_is_solicited_node(const u8 *hw);
 void ipoib_addr_all_nodes(u8 *hw);
+bool ipoib_addr_may_become(const u8 *hw, const u8 *wish);
 bool ipoib_addr_gid_is_zero(const u8 *gid);
 bool ipoib_pkey_valid(u16 pkey);
 int ipoib_pkey_parse(long long val, u16 *pkey);

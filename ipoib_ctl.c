@@ -58,12 +58,21 @@ static void ctl_explain(struct ipoib_dev *d)
 		strscpy(why, "interface is down");
 		break;
 	case IPOIB_NO_PKEY:
-		snprintf(why, sizeof(why), "P_Key 0x%04x is not in the table",
-			 d->pkey);
+		if (ipoib_pkey_valid(d->pkey))
+			snprintf(why, sizeof(why),
+				 "P_Key 0x%04x is not in the table", d->pkey);
+		else
+			strscpy(why, "the port has no P_Key");
 		break;
 	case IPOIB_WAIT_PORT:
-		strscpy(why, d->restart_failed ? "queue pair does not start" :
-						 "port is not active");
+		if (d->restart_failed)
+			strscpy(why, "queue pair does not start");
+		else if (!d->gid_found)
+			snprintf(why, sizeof(why),
+				 "GUID %016llx is not in the port's table",
+				 be64_to_cpu(d->gid.global.interface_id));
+		else
+			strscpy(why, "port is not active");
 		break;
 	case IPOIB_JOINING:
 		if (err)
@@ -167,10 +176,13 @@ static void ctl_sweep(struct ipoib_dev *d)
 
 	spin_lock_bh(&d->tbl_lock);
 	if (d->sweep_set)
-		list_for_each_entry_safe(t, next, &d->all_targets, all)
+		list_for_each_entry_safe(t, next, &d->all_targets, all) {
 			if (ctl_may_sweep(t) &&
 			    ipoib_policy_idle(now, READ_ONCE(t->used), gc))
 				list_move_tail(&t->all, &victims);
+			else if (t->kind == IPOIB_TARGET_PATH)
+				ipoib_path_age(t, now);
+		}
 	d->sweep_set = !list_empty(&d->all_targets);
 	spin_unlock_bh(&d->tbl_lock);
 	d->sweep_at = now + gc;
@@ -189,6 +201,37 @@ static void ctl_set_self(struct ipoib_dev *d)
 }
 
 /*
+ * The GID is the first one of the port, or has the GUID that the administrator
+ * has set; that one need not be in the table yet.
+ */
+static bool ctl_refresh_gid(struct ipoib_dev *d)
+{
+	const struct ib_gid_attr *attr;
+	union ib_gid gid;
+	bool found = true;
+
+	if (rdma_query_gid(d->ca, d->port, 0, &gid) ||
+	    ipoib_addr_gid_is_zero(gid.raw))
+		return false;
+	if (d->admin_guid == gid.global.interface_id)
+		d->admin_guid = 0;
+	if (d->admin_guid) {
+		gid.global.interface_id = d->admin_guid;
+		attr = rdma_find_gid_by_port(d->ca, &gid, IB_GID_TYPE_IB,
+					     d->port, NULL);
+		found = !IS_ERR(attr);
+		if (found)
+			rdma_put_gid_attr(attr);
+	}
+	if (found == d->gid_found && !memcmp(&gid, &d->gid, sizeof(gid)))
+		return false;
+
+	d->gid = gid;
+	d->gid_found = found;
+	return true;
+}
+
+/*
  * Read P_Key and GID as the port has them now.  True when the interface is not
  * what it was.
  */
@@ -196,7 +239,6 @@ static bool ctl_refresh_identity(struct ipoib_dev *d)
 {
 	u16 pkey = d->pkey, index = d->pkey_index;
 	bool found = true, changed = false;
-	union ib_gid gid;
 
 	if (d->parent) {
 		found = !ib_find_cached_pkey(d->ca, d->port, d->pkey, &index);
@@ -215,12 +257,7 @@ static bool ctl_refresh_identity(struct ipoib_dev *d)
 		changed = true;
 	}
 
-	if (!rdma_query_gid(d->ca, d->port, 0, &gid) &&
-	    !ipoib_addr_gid_is_zero(gid.raw + 0) &&
-	    memcmp(&gid, &d->gid, sizeof(gid))) {
-		d->gid = gid;
-		changed = true;
-	}
+	changed |= ctl_refresh_gid(d);
 	ctl_set_self(d);
 	return changed;
 }
@@ -241,7 +278,10 @@ static void ctl_look_at_port(struct ipoib_dev *d)
 			    ERR_PTR(err));
 		ipoib_retry(d, HZ);
 	}
-	if (err || attr.state != IB_PORT_ACTIVE) {
+	/* nobody tells that a GID has come */
+	if (!d->gid_found)
+		ipoib_retry(d, HZ);
+	if (err || attr.state != IB_PORT_ACTIVE || !d->gid_found) {
 		if (d->state == IPOIB_LIVE || d->state == IPOIB_JOINING) {
 			netif_carrier_off(d->dev);
 			ctl_flush(d);
@@ -411,6 +451,7 @@ static void publish_identity(struct ipoib_dev *d)
 	netif_addr_unlock_bh(dev);
 	d->published_pkey = pkey;
 	call_netdevice_notifiers(NETDEV_POST_TYPE_CHANGE, dev);
+	ipoib_kick(d, IPOIB_EV_MCLIST);
 }
 
 /* The MTU follows the broadcast group.  rtnl held, ctl_mutex not */
@@ -489,16 +530,41 @@ void ipoib_ctl_init(struct ipoib_dev *d)
  */
 int ipoib_ctl_first_look(struct ipoib_dev *d)
 {
+	union ib_gid gid;
 	int err;
 
 	mutex_lock(&d->ctl_mutex);
 	if (!d->pkey)
 		d->pkey = IPOIB_PKEY_FULL;
+	err = rdma_query_gid(d->ca, d->port, 0, &gid);
 	ctl_refresh_identity(d);
-	err = rdma_query_gid(d->ca, d->port, 0, &d->gid);
 	d->published_pkey = d->pkey;
 	mutex_unlock(&d->ctl_mutex);
 	return err;
+}
+
+/**
+ * ipoib_ctl_set_guid - take another GUID into the address
+ * @d: interface
+ * @guid: interface id of the new GID, which the SM may hand out later
+ *
+ * Until the GID is in the port's table there is no carrier.
+ *
+ * Context: rtnl.
+ */
+void ipoib_ctl_set_guid(struct ipoib_dev *d, __be64 guid)
+{
+	bool restart;
+
+	mutex_lock(&d->ctl_mutex);
+	d->admin_guid = guid;
+	d->guid_is_wish = false;
+	restart = ctl_refresh_identity(d) && d->state != IPOIB_DOWN;
+	mutex_unlock(&d->ctl_mutex);
+
+	publish_identity(d);
+	if (restart)
+		ipoib_kick(d, IPOIB_EV_RESET);
 }
 
 /**
@@ -516,6 +582,12 @@ int ipoib_ctl_open(struct ipoib_dev *d)
 
 	mutex_lock(&d->ctl_mutex);
 	ctl_refresh_identity(d);
+	if (!d->gid_found && d->guid_is_wish) {
+		netdev_info(d->dev, "GUID %016llx is not in the port's table, using that of the port\n",
+			    be64_to_cpu(d->admin_guid));
+		d->admin_guid = 0;
+		ctl_refresh_identity(d);
+	}
 	if (d->pkey_found)
 		err = ipoib_ib_start(d);
 	if (!err) {

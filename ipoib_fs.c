@@ -4,11 +4,14 @@
  *
  *	<interface>_mcg		multicast groups, sorted by MGID
  *	<interface>_path	paths, sorted by GID
+ *	<interface>_neigh	neighbours of the stack, and how they are reached
  *	<interface>_state	why there is a carrier or none, rings and queues
  *
  * The first two have a format that tools parse; lines are only added behind
  * it, never changed.  Files follow the name of their interface by a netdev
- * notifier.
+ * notifier.  Names are unique in a network namespace only: the second interface
+ * of a name is shown as <interface>@<number of its namespace>, the number being
+ * that of /proc/self/ns/net.
  *
  * Context: process.  Readers hold ctl_mutex, so that no target goes away while
  * it is shown.
@@ -18,6 +21,8 @@
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
 #include <linux/sort.h>
+#include <net/arp.h>
+#include <net/ndisc.h>
 
 #include "ipoib.h"
 #include "ipoib_multicast.h"
@@ -108,11 +113,77 @@ static int path_show(struct seq_file *s, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(path);
 
+static const char *fs_nud_name(u8 nud)
+{
+	static const char * const names[] = {
+		"incomplete", "reachable", "stale", "delay", "probe", "failed",
+		"noarp", "permanent",
+	};
+
+	return nud ? names[__ffs(nud)] : "none";
+}
+
+/* One neighbour, called by neigh_for_each() with its locks held */
+static void fs_show_neigh(struct neighbour *neigh, void *cookie)
+{
+	struct seq_file *s = cookie;
+	struct ipoib_dev *d = s->private;
+	struct ipoib_target *t;
+	u8 hw[MAX_ADDR_LEN];
+	u8 nud;
+
+	nud = READ_ONCE(neigh->nud_state);
+	if (neigh->dev != d->dev || nud & NUD_NOARP)
+		return;
+
+	if (neigh->tbl->family == AF_INET)
+		seq_printf(s, "%pI4 %s", neigh->primary_key, fs_nud_name(nud));
+	else
+		seq_printf(s, "%pI6c %s", neigh->primary_key, fs_nud_name(nud));
+	if (!(nud & NUD_VALID)) {
+		seq_putc(s, '\n');
+		return;
+	}
+
+	neigh_ha_snapshot(hw, neigh, neigh->dev);
+	rcu_read_lock();
+	t = ipoib_target_find(d, ipoib_addr_gid(hw));
+	seq_printf(s, " qpn 0x%06x gid %pI6 path %s\n", ipoib_addr_qpn(hw),
+		   ipoib_addr_gid(hw), !t ? "none" :
+		   rcu_access_pointer(t->ah) ? "complete" : "waiting");
+	rcu_read_unlock();
+}
+
+static int neigh_show(struct seq_file *s, void *unused)
+{
+	neigh_for_each(&arp_tbl, fs_show_neigh, s);
+	if (IS_ENABLED(CONFIG_IPV6) && ipv6_stub->nd_tbl)
+		neigh_for_each(ipv6_stub->nd_tbl, fs_show_neigh, s);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(neigh);
+
+static void fs_count_parked(struct ipoib_dev *d, u32 *packets, u32 *bytes)
+{
+	struct ipoib_target *t;
+
+	*packets = 0;
+	*bytes = 0;
+	spin_lock_bh(&d->tbl_lock);
+	list_for_each_entry(t, &d->all_targets, all) {
+		*packets += skb_queue_len_lockless(&t->parked);
+		*bytes += READ_ONCE(t->parked_bytes);
+	}
+	spin_unlock_bh(&d->tbl_lock);
+}
+
 static int state_show(struct seq_file *s, void *unused)
 {
 	struct ipoib_dev *d = s->private;
+	u32 parked, parked_bytes;
 
 	mutex_lock(&d->ctl_mutex);
+	fs_count_parked(d, &parked, &parked_bytes);
 	seq_printf(s, "state: %s\n", ipoib_policy_state_name(d->state));
 	seq_printf(s, "reason: %s\n", d->reason);
 	seq_printf(s, "device: %s port %u\n", dev_name(&d->ca->dev), d->port);
@@ -121,6 +192,7 @@ static int state_show(struct seq_file *s, void *unused)
 	seq_printf(s, "qkey: 0x%08x\n", d->mcast.qkey);
 	seq_printf(s, "group_mtu: %u\n", d->mcast.mtu);
 	seq_printf(s, "targets: %u\n", atomic_read(&d->targets.nelems));
+	seq_printf(s, "parked: %u packets, %u bytes\n", parked, parked_bytes);
 	seq_printf(s, "send_ring: %u of %u in use%s\n",
 		   ipoib_ring_used(d->txq.head, d->txq.tail), d->txq.size,
 		   d->txq.open ? "" : ", closed");
@@ -131,6 +203,23 @@ static int state_show(struct seq_file *s, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(state);
 
+static bool fs_name_is_taken(const char *name)
+{
+	struct dentry *file = debugfs_lookup(name, fs_root);
+
+	dput(file);
+	return file;
+}
+
+static void fs_name(char *name, size_t size, struct ipoib_dev *d,
+		    const char *suffix)
+{
+	snprintf(name, size, "%s_%s", d->dev->name, suffix);
+	if (fs_name_is_taken(name))
+		snprintf(name, size, "%s@%u_%s", d->dev->name,
+			 dev_net(d->dev)->ns.inum, suffix);
+}
+
 static void fs_add(struct ipoib_dev *d)
 {
 	static const struct {
@@ -139,14 +228,14 @@ static void fs_add(struct ipoib_dev *d)
 	} files[IPOIB_FS_FILES] = {
 		{ "mcg", &mcg_fops },
 		{ "path", &path_fops },
+		{ "neigh", &neigh_fops },
 		{ "state", &state_fops },
 	};
-	char name[IFNAMSIZ + 8];
+	char name[IFNAMSIZ + 20];
 	int i;
 
 	for (i = 0; i < IPOIB_FS_FILES; i++) {
-		snprintf(name, sizeof(name), "%s_%s", d->dev->name,
-			 files[i].suffix);
+		fs_name(name, sizeof(name), d, files[i].suffix);
 		d->fs_files[i] = debugfs_create_file(name, 0444, fs_root, d,
 						     files[i].fops);
 	}

@@ -23,6 +23,8 @@
 #include "ipoib_fs.h"
 #include "ipoib_ib.h"
 #include "ipoib_netlink.h"
+#include "ipoib_path.h"
+#include "ipoib_stats.h"
 #include "ipoib_sysfs.h"
 #include "ipoib_target.h"
 #include "ipoib_vlan.h"
@@ -148,6 +150,24 @@ static int ipoib_ndo_change_mtu(struct net_device *dev, int new_mtu)
 	return 0;
 }
 
+static int ipoib_ndo_set_mac_address(struct net_device *dev, void *addr)
+{
+	const u8 *hw = ((struct sockaddr_storage *)addr)->__data;
+	struct ipoib_dev *d = ipoib_priv(dev);
+
+	if (d->ca->attrs.kernel_cap_flags & IBK_VIRTUAL_FUNCTION)
+		return -EOPNOTSUPP;
+	if (netif_running(dev))
+		return -EBUSY;
+	if (!ipoib_addr_may_become(dev->dev_addr, hw)) {
+		if (net_ratelimit())
+			netdev_warn(dev, "of the address only the GUID, its last 8 bytes, can be set\n");
+		return -EINVAL;
+	}
+	ipoib_vlan_set_guid(d, ipoib_addr_guid(hw));
+	return 0;
+}
+
 static void ipoib_ndo_tx_timeout(struct net_device *dev, unsigned int txqueue)
 {
 	struct ipoib_dev *d = ipoib_priv(dev);
@@ -156,15 +176,6 @@ static void ipoib_ndo_tx_timeout(struct net_device *dev, unsigned int txqueue)
 		    ipoib_ring_used(d->txq.head, d->txq.tail), d->txq.size,
 		    d->txq.head, d->txq.tail);
 	ipoib_kick(d, IPOIB_EV_RESET);
-}
-
-static void ipoib_ndo_get_stats64(struct net_device *dev,
-				  struct rtnl_link_stats64 *s)
-{
-	struct ipoib_dev *d = ipoib_priv(dev);
-
-	ipoib_tx_stats(&d->txq, s);
-	ipoib_rx_stats(&d->rxq, s);
 }
 
 static int ipoib_ndo_get_iflink(const struct net_device *dev)
@@ -183,9 +194,10 @@ const struct net_device_ops ipoib_netdev_ops = {
 	.ndo_stop = ipoib_ndo_stop,
 	.ndo_start_xmit = ipoib_xmit,
 	.ndo_set_rx_mode = ipoib_ndo_set_rx_mode,
+	.ndo_set_mac_address = ipoib_ndo_set_mac_address,
 	.ndo_change_mtu = ipoib_ndo_change_mtu,
 	.ndo_tx_timeout = ipoib_ndo_tx_timeout,
-	.ndo_get_stats64 = ipoib_ndo_get_stats64,
+	.ndo_get_stats64 = ipoib_get_stats64,
 	.ndo_get_iflink = ipoib_ndo_get_iflink,
 };
 
@@ -203,6 +215,7 @@ void ipoib_setup(struct net_device *dev)
 	dev->header_ops = &ipoib_header_ops;
 	dev->ethtool_ops = &ipoib_ethtool_ops;
 	dev->rtnl_link_ops = &ipoib_link_ops;
+	dev->stat_ops = &ipoib_stat_ops;
 	dev->watchdog_timeo = IPOIB_WATCHDOG;
 	dev->flags |= IFF_BROADCAST | IFF_MULTICAST;
 	dev->hard_header_len = IPOIB_HARD_LEN;
@@ -258,7 +271,7 @@ void ipoib_set_address(struct ipoib_dev *d)
 	memcpy(d->rxq.self.mgid, ipoib_addr_gid(dev->broadcast),
 	       IPOIB_GID_LEN);
 	dev->max_mtu = ipoib_policy_mtu(0, d->port_mtu, 0);
-	dev->mtu = dev->max_mtu;
+	dev->mtu = ipoib_policy_mtu(d->mtu_wish, d->port_mtu, 0);
 }
 
 static int ipoib_add_port(struct ipoib_hca *hca, u32 port)
@@ -364,16 +377,25 @@ struct ib_client ipoib_client = {
 	.get_net_dev_by_params = ipoib_cma_find,
 };
 
+/* What was asked for may not be possible: then say what is used instead */
+static void __init ipoib_adjust_ring(const char *name, int *size, u32 min)
+{
+	int asked = *size;
+
+	*size = ipoib_policy_ring_size(asked, min, IPOIB_RING_MAX);
+	if (*size != asked)
+		pr_info(IPOIB_DRV_NAME ": %s: %d is used instead of %d\n", name,
+			*size, asked);
+}
+
 static int __init ipoib_module_init(void)
 {
 	int err;
 
-	ipoib_recvq_size = ipoib_policy_ring_size(ipoib_recvq_size,
-						  IPOIB_RX_RING_MIN,
-						  IPOIB_RING_MAX);
-	ipoib_sendq_size = ipoib_policy_ring_size(ipoib_sendq_size,
-						  IPOIB_TX_RING_MIN,
-						  IPOIB_RING_MAX);
+	ipoib_adjust_ring("recv_queue_size", &ipoib_recvq_size,
+			  IPOIB_RX_RING_MIN);
+	ipoib_adjust_ring("send_queue_size", &ipoib_sendq_size,
+			  IPOIB_TX_RING_MIN);
 
 	ipoib_wq = alloc_workqueue("ipoib", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!ipoib_wq)
@@ -381,6 +403,9 @@ static int __init ipoib_module_init(void)
 	err = ipoib_fs_init();
 	if (err)
 		goto err_wq;
+	err = ipoib_path_listen();
+	if (err)
+		goto err_fs;
 	ib_sa_register_client(&ipoib_sa_client);
 	err = rtnl_link_register(&ipoib_link_ops);
 	if (err)
@@ -394,6 +419,8 @@ err_link:
 	rtnl_link_unregister(&ipoib_link_ops);
 err_sa:
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_path_unlisten();
+err_fs:
 	ipoib_fs_exit();
 err_wq:
 	destroy_workqueue(ipoib_wq);
@@ -405,6 +432,7 @@ static void __exit ipoib_module_exit(void)
 	ib_unregister_client(&ipoib_client);
 	rtnl_link_unregister(&ipoib_link_ops);
 	ib_sa_unregister_client(&ipoib_sa_client);
+	ipoib_path_unlisten();
 	ipoib_fs_exit();
 	destroy_workqueue(ipoib_wq);
 	/* targets and address handles are freed by RCU */

@@ -697,6 +697,10 @@ static void mcast_follow_list(struct ipoib_dev *d)
 	u8 (*list)[IPOIB_ALEN];
 	u32 i, count;
 
+	/* groups of the list are still those of another partition */
+	if (READ_ONCE(d->published_pkey) != d->pkey)
+		return;
+
 	d->mcast.dirty = false;
 	list = mcast_copy_list(d, &count);
 	if (!list) {

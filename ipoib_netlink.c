@@ -67,6 +67,11 @@ static int nl_set_common(struct ipoib_dev *d, struct nlattr *data[])
 static int nl_validate(struct nlattr *tb[], struct nlattr *data[],
 		       struct netlink_ext_ack *extack)
 {
+	if (tb[IFLA_ADDRESS] && nla_len(tb[IFLA_ADDRESS]) != INFINIBAND_ALEN) {
+		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_ADDRESS],
+				    "the address has 20 bytes");
+		return -EINVAL;
+	}
 	if (data && data[IFLA_IPOIB_MODE])
 		return nl_check_mode(data[IFLA_IPOIB_MODE], extack);
 	return 0;
@@ -112,22 +117,55 @@ static struct ipoib_dev *nl_find_parent(struct net *net, struct nlattr *tb[],
 	return parent;
 }
 
+/*
+ * A new child may be given a GUID of its own.  The rest of the address is not
+ * looked at: nobody can know it yet.  Network managers make addresses up for
+ * interfaces that they create, so this is a wish, and no reason to wait for ever.
+ */
+static int nl_take_address(struct ipoib_dev *d, struct nlattr *attr,
+			   struct netlink_ext_ack *extack)
+{
+	__be64 guid = ipoib_addr_guid(nla_data(attr));
+
+	if (!guid) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "the GUID, the last 8 bytes of the address, is zero");
+		return -EINVAL;
+	}
+	d->admin_guid = guid;
+	d->guid_is_wish = true;
+	return 0;
+}
+
+static int nl_take_mtu(struct ipoib_dev *d, const struct ipoib_dev *parent,
+		       struct nlattr *attr, struct netlink_ext_ack *extack)
+{
+	u32 limit = ipoib_policy_mtu(0, parent->port_mtu, 0);
+	u32 mtu = nla_get_u32(attr);
+
+	/* the core has compared it with min_mtu already */
+	if (mtu > limit) {
+		NL_SET_ERR_MSG_ATTR_FMT(extack, attr,
+					"the port allows an MTU of %u at most",
+					limit);
+		return -EINVAL;
+	}
+	d->mtu_wish = ipoib_policy_mtu_wish(mtu, limit);
+	return 0;
+}
+
 static int nl_newlink(struct net *src_net, struct net_device *dev,
 		      struct nlattr *tb[], struct nlattr *data[],
 		      struct netlink_ext_ack *extack)
 {
 	struct ipoib_dev *parent = nl_find_parent(src_net, tb, extack);
 	struct nlattr *attr = data ? data[IFLA_IPOIB_PKEY] : NULL;
+	struct ipoib_dev *d = ipoib_priv(dev);
+	int err = 0;
 	u16 pkey;
-	int err;
 
 	if (IS_ERR(parent))
 		return PTR_ERR(parent);
-	if (tb[IFLA_ADDRESS]) {
-		NL_SET_ERR_MSG_ATTR(extack, tb[IFLA_ADDRESS],
-				    "the address follows from queue pair and port");
-		return -EOPNOTSUPP;
-	}
 
 	pkey = parent->pkey;
 	if (attr && ipoib_pkey_parse(nla_get_u16(attr), &pkey)) {
@@ -135,10 +173,13 @@ static int nl_newlink(struct net *src_net, struct net_device *dev,
 		return -EINVAL;
 	}
 
-	err = ipoib_vlan_register(parent, dev, pkey, extack);
-	if (err)
-		return err;
-	return nl_set_common(ipoib_priv(dev), data);
+	if (tb[IFLA_ADDRESS])
+		err = nl_take_address(d, tb[IFLA_ADDRESS], extack);
+	if (!err && tb[IFLA_MTU])
+		err = nl_take_mtu(d, parent, tb[IFLA_MTU], extack);
+	if (!err)
+		err = ipoib_vlan_register(parent, dev, pkey, extack);
+	return err ?: nl_set_common(d, data);
 }
 
 static void nl_dellink(struct net_device *dev, struct list_head *head)

@@ -8,21 +8,26 @@
  *
  *	IDLE -> QUERY -> IDLE, with an address handle if the SA knew the port
  *
- * A path that is asked for again (after the SM wanted us to register again, or
- * when a packet finds no handle) keeps its old handle until the new answer is
- * there.  When the SA does not answer, the packets parked are dropped and the
- * next question waits: a dead peer costs the SA one query in two seconds.
+ * A path is asked for again when the SM wants us to register again, when the
+ * stack finds that a neighbour behind it does not answer (the port may have got
+ * another LID, of which nobody tells us), and when its record is old.  It keeps
+ * its old handle until the new answer is there, or the SA says that there is no
+ * such port.  After a failure the packets parked are dropped and the next
+ * question waits: a dead peer costs the SA two queries in three seconds.
  *
  * The SA calls back in process context, at any time until the query is done;
  * the query holds a reference to the path, and keeps the interface alive.
  *
- * Context: make runs in transmit, the rest under ctl_mutex.
+ * Context: make runs in transmit, the neighbour event in a timer, the rest
+ * under ctl_mutex.
  */
 #include "ipoib_path.h"
 
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string_choices.h>
+#include <net/neighbour.h>
+#include <net/netevent.h>
 
 #include "ipoib.h"
 #include "ipoib_multicast.h"
@@ -30,8 +35,9 @@
 #include "ipoib_trace.h"
 
 #define IPOIB_PATH_TIMEOUT	1000			/* ms, for one query */
-#define IPOIB_PATH_PAUSE	msecs_to_jiffies(2000)	/* after a failure */
+#define IPOIB_PATH_PAUSE	msecs_to_jiffies(1500)	/* after a failure */
 #define IPOIB_PATH_PAUSE_NO_SM	msecs_to_jiffies(100)	/* no SM known yet */
+#define IPOIB_PATH_AGE		(900 * HZ)		/* of a record */
 
 /**
  * struct ipoib_path - a path to a port
@@ -42,6 +48,8 @@
  * @next_try: no query before this time, valid with @paused
  * @paused: the last query failed
  * @stale: the address handle should be asked for anew
+ * @born: time of the record
+ * @doubtful: a neighbour behind the path does not answer; any context
  * @answered: the SA has called back; under t.lock, with the two below
  * @status: what it said
  * @rec: the path record, if it said yes
@@ -54,6 +62,8 @@ struct ipoib_path {
 	unsigned long next_try;
 	bool paused;
 	bool stale;
+	unsigned long born;
+	bool doubtful;
 
 	bool answered;
 	int status;
@@ -189,11 +199,15 @@ static void path_answered(struct ipoib_path *path)
 	trace_ipoib_path(d->dev, path->t.gid.raw, err);
 	if (!err) {
 		path->paused = false;
+		path->born = jiffies;
 		return;
 	}
 
 	ipoib_dbg(d, "no path to %pI6: %pe\n", path->t.gid.raw, ERR_PTR(err));
-	ipoib_target_drop_ah(&path->t);
+	/* an SA that is silent has not said that the path is gone */
+	path->stale = rcu_access_pointer(path->t.ah);
+	if (err == -EINVAL)
+		ipoib_target_drop_ah(&path->t);
 	ipoib_target_purge(&path->t, SKB_DROP_REASON_NEIGH_FAILED);
 	path_pause(path, err);
 }
@@ -225,6 +239,8 @@ void ipoib_path_step(struct ipoib_target *t)
 		return;
 
 	ipoib_target_resume(t);
+	if (xchg(&path->doubtful, false))
+		path->stale = true;
 	if (path->asking)
 		return;
 	if (!path->stale && (rcu_access_pointer(t->ah) || t->next_ah))
@@ -251,6 +267,70 @@ void ipoib_path_renew(struct ipoib_target *t)
 	to_path(t)->paused = false;
 	to_path(t)->stale = true;
 	WRITE_ONCE(t->wanted, true);
+}
+
+/**
+ * ipoib_path_age - ask the SA again when the record is old and in use
+ * @t: the path's target
+ * @now: time in ticks
+ *
+ * Context: ctl_mutex; any spinlock may be held.
+ */
+void ipoib_path_age(struct ipoib_target *t, unsigned long now)
+{
+	struct ipoib_path *path = to_path(t);
+
+	if (rcu_access_pointer(t->ah) &&
+	    time_after(now, path->born + IPOIB_PATH_AGE))
+		ipoib_path_renew(t);
+}
+
+static int path_neigh_event(struct notifier_block *nb, unsigned long event,
+			    void *ptr)
+{
+	struct neighbour *neigh = ptr;
+	struct ipoib_target *t;
+	u8 hw[MAX_ADDR_LEN];
+
+	if (event != NETEVENT_NEIGH_UPDATE || !ipoib_is_ipoib(neigh->dev) ||
+	    !(READ_ONCE(neigh->nud_state) & NUD_FAILED))
+		return NOTIFY_DONE;
+
+	neigh_ha_snapshot(hw, neigh, neigh->dev);
+	rcu_read_lock();
+	t = ipoib_target_find(ipoib_priv(neigh->dev), ipoib_addr_gid(hw));
+	if (t && t->kind == IPOIB_TARGET_PATH) {
+		trace_ipoib_neigh_failed(neigh->dev, t->gid.raw, -EHOSTUNREACH);
+		WRITE_ONCE(to_path(t)->doubtful, true);
+		ipoib_target_queue(t);
+	}
+	rcu_read_unlock();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block path_neigh_notifier = {
+	.notifier_call = path_neigh_event,
+};
+
+/**
+ * ipoib_path_listen - begin to hear of neighbours that do not answer
+ *
+ * Context: process, module init.
+ * Return: 0 or a negative errno.
+ */
+int ipoib_path_listen(void)
+{
+	return register_netevent_notifier(&path_neigh_notifier);
+}
+
+/**
+ * ipoib_path_unlisten - undo ipoib_path_listen()
+ *
+ * Context: process, module exit.
+ */
+void ipoib_path_unlisten(void)
+{
+	unregister_netevent_notifier(&path_neigh_notifier);
 }
 
 /**

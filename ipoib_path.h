@@ -13,5 +13,8 @@ void ipoib_path_step(struct ipoib_target *t);
 void ipoib_path_kill(struct ipoib_target *t);
 void ipoib_path_show(struct ipoib_target *t, struct seq_file *s);
 void ipoib_path_renew(struct ipoib_target *t);
+void ipoib_path_age(struct ipoib_target *t, unsigned long now);
+int ipoib_path_listen(void);
+void ipoib_path_unlisten(void);
 
 #endif /* _IPOIB_PATH_H */

@@ -378,6 +378,7 @@ int ipoib_rx_start(struct ipoib_dev *d)
 	}
 	netif_napi_add(d->dev, &rxq->napi, rx_poll);
 	napi_enable(&rxq->napi);
+	netif_queue_set_napi(d->dev, 0, NETDEV_QUEUE_TYPE_RX, &rxq->napi);
 	return 0;
 }
 
@@ -391,6 +392,7 @@ void ipoib_rx_stop(struct ipoib_dev *d)
 {
 	struct ipoib_rxq *rxq = &d->rxq;
 
+	netif_queue_set_napi(d->dev, 0, NETDEV_QUEUE_TYPE_RX, NULL);
 	napi_disable(&rxq->napi);
 	page_pool_destroy(rxq->pool);
 	rxq->pool = NULL;

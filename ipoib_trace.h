@@ -64,6 +64,12 @@ DEFINE_EVENT(ipoib_answer, ipoib_path,
 	TP_ARGS(dev, gid, status)
 );
 
+/* the stack has given up a neighbour behind a path, which is asked for anew */
+DEFINE_EVENT(ipoib_answer, ipoib_neigh_failed,
+	TP_PROTO(const struct net_device *dev, const u8 *gid, int status),
+	TP_ARGS(dev, gid, status)
+);
+
 DECLARE_EVENT_CLASS(ipoib_ring,
 	TP_PROTO(const struct net_device *dev, u32 posted, u32 done),
 	TP_ARGS(dev, posted, done),

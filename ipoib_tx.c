@@ -294,12 +294,15 @@ static void tx_reap(struct ipoib_txq *txq, u32 end, int budget)
 		bql += slot->bytes;
 		if (unlikely(!slot->skb))
 			continue;
+		tx_unmap(txq, slot);
 		if (likely(slot->packets)) {
 			packets += slot->packets;
 			bytes += slot->bytes;
+			napi_consume_skb(slot->skb, budget);
+		} else {
+			dev_kfree_skb_any_reason(slot->skb,
+						 SKB_DROP_REASON_DEV_READY);
 		}
-		tx_unmap(txq, slot);
-		napi_consume_skb(slot->skb, budget);
 		slot->skb = NULL;
 	}
 
@@ -339,17 +342,24 @@ static void tx_reap_aborted(struct ipoib_txq *txq)
 		set_bit(0, &txq->aborted);
 }
 
-/* A packet that did not go out is an error, or a drop if we flushed it */
+/* A packet that we took back ourselves was dropped; reaping it says why */
+static void tx_flushed(struct ipoib_txq *txq, struct ipoib_tx_slot *slot)
+{
+	slot->packets = 0;
+	if (slot->skb)
+		dev_core_stats_tx_dropped_inc(txq->dev->dev);
+}
+
+/* One that did not go out is an error, or a drop if we flushed it */
 static void tx_failed(struct ipoib_txq *txq, struct ipoib_tx_slot *slot,
 		      const struct ib_wc *wc)
 {
-	slot->packets = 0;
 	if (wc->status == IB_WC_WR_FLUSH_ERR) {
-		if (slot->skb)
-			dev_core_stats_tx_dropped_inc(txq->dev->dev);
+		tx_flushed(txq, slot);
 		return;
 	}
 
+	slot->packets = 0;
 	u64_stats_update_begin(&txq->syncp);
 	txq->fails++;
 	u64_stats_update_end(&txq->syncp);
@@ -512,6 +522,7 @@ void ipoib_tx_start(struct ipoib_dev *d)
 	tx_prepare_wrs(txq);
 	netif_napi_add_tx(d->dev, &txq->napi, tx_poll);
 	napi_enable(&txq->napi);
+	netif_queue_set_napi(d->dev, 0, NETDEV_QUEUE_TYPE_TX, &txq->napi);
 }
 
 /**
@@ -522,6 +533,7 @@ void ipoib_tx_start(struct ipoib_dev *d)
  */
 void ipoib_tx_stop(struct ipoib_dev *d)
 {
+	netif_queue_set_napi(d->dev, 0, NETDEV_QUEUE_TYPE_TX, NULL);
 	napi_disable(&d->txq.napi);
 	netif_napi_del(&d->txq.napi);
 }
@@ -584,9 +596,12 @@ bool ipoib_tx_drained(const struct ipoib_txq *txq)
 void ipoib_tx_forget(struct ipoib_dev *d)
 {
 	struct ipoib_txq *txq = &d->txq;
+	u32 idx;
 
 	napi_disable(&txq->napi);
 	local_bh_disable();
+	for (idx = txq->tail; idx != txq->head; idx++)
+		tx_flushed(txq, &txq->slot[ipoib_ring_slot(idx, txq->size)]);
 	if (!ipoib_tx_drained(txq))
 		tx_reap(txq, txq->head, 0);
 	local_bh_enable();

@@ -17,6 +17,7 @@
 #include <linux/rtnetlink.h>
 
 #include "ipoib.h"
+#include "ipoib_ctl.h"
 #include "ipoib_main.h"
 #include "ipoib_sysfs.h"
 
@@ -67,6 +68,23 @@ void ipoib_vlan_follow(struct ipoib_dev *d, bool up)
 }
 
 /**
+ * ipoib_vlan_set_guid - give an interface and its children another GUID
+ * @d: interface
+ * @guid: interface id of the new GID
+ *
+ * Context: rtnl.
+ */
+void ipoib_vlan_set_guid(struct ipoib_dev *d, __be64 guid)
+{
+	struct ipoib_dev *child;
+
+	ASSERT_RTNL();
+	ipoib_ctl_set_guid(d, guid);
+	list_for_each_entry(child, &d->children, sibling)
+		ipoib_ctl_set_guid(child, guid);
+}
+
+/**
  * ipoib_vlan_unregister_all - queue all children for unregistration
  * @d: parent
  * @list: where to queue them, ahead of their parent
@@ -106,6 +124,8 @@ int ipoib_vlan_register(struct ipoib_dev *parent, struct net_device *dev,
 	d->port = parent->port;
 	d->port_mtu = parent->port_mtu;
 	d->pkey = pkey;
+	if (!d->admin_guid)
+		d->admin_guid = parent->admin_guid;
 	dev->sysfs_groups[0] = &ipoib_child_group;
 
 	err = register_netdevice(dev);
@@ -118,6 +138,7 @@ int ipoib_vlan_register(struct ipoib_dev *parent, struct net_device *dev,
 	return 0;
 }
 
+/* The child of ipoib_vlan_create(): there is one at most */
 static struct ipoib_dev *vlan_find(struct ipoib_dev *parent, u16 pkey)
 {
 	struct ipoib_dev *child;
@@ -126,6 +147,21 @@ static struct ipoib_dev *vlan_find(struct ipoib_dev *parent, u16 pkey)
 		if (child->by_sysfs && child->pkey == pkey)
 			return child;
 	return NULL;
+}
+
+/* The child of a partition, made by netlink, if there is no doubt which one */
+static struct ipoib_dev *vlan_find_only(struct ipoib_dev *parent, u16 pkey)
+{
+	struct ipoib_dev *child, *found = ERR_PTR(-ENODEV);
+
+	list_for_each_entry(child, &parent->children, sibling) {
+		if (child->pkey != pkey)
+			continue;
+		if (!IS_ERR(found))
+			return ERR_PTR(-ENOTUNIQ);
+		found = child;
+	}
+	return found;
 }
 
 /**
@@ -163,12 +199,16 @@ int ipoib_vlan_create(struct ipoib_dev *parent, u16 pkey)
 }
 
 /**
- * ipoib_vlan_delete - remove a child that ipoib_vlan_create() made
+ * ipoib_vlan_delete - remove the child of a partition
  * @parent: parent interface
  * @pkey: P_Key with its full-member bit
  *
+ * That of ipoib_vlan_create() goes first; one that netlink has made goes when
+ * it is the only one.
+ *
  * Context: rtnl; the child is gone when rtnl is released.
- * Return: 0, or -ENODEV when there is no such child.
+ * Return: 0; -ENODEV when there is no such child, or -ENOTUNIQ when there are
+ * several.
  */
 int ipoib_vlan_delete(struct ipoib_dev *parent, u16 pkey)
 {
@@ -176,9 +216,9 @@ int ipoib_vlan_delete(struct ipoib_dev *parent, u16 pkey)
 
 	ASSERT_RTNL();
 
-	child = vlan_find(parent, pkey);
-	if (!child)
-		return -ENODEV;
+	child = vlan_find(parent, pkey) ?: vlan_find_only(parent, pkey);
+	if (IS_ERR(child))
+		return PTR_ERR(child);
 	unregister_netdevice(child->dev);
 	return 0;
 }

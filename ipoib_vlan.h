@@ -12,6 +12,7 @@ struct netlink_ext_ack;
 void ipoib_vlan_link(struct ipoib_dev *d);
 void ipoib_vlan_unlink(struct ipoib_dev *d);
 void ipoib_vlan_follow(struct ipoib_dev *d, bool up);
+void ipoib_vlan_set_guid(struct ipoib_dev *d, __be64 guid);
 void ipoib_vlan_unregister_all(struct ipoib_dev *d, struct list_head *list);
 int ipoib_vlan_register(struct ipoib_dev *parent, struct net_device *dev,
 			u16 pkey, struct netlink_ext_ack *extack);

@@ -225,6 +225,33 @@ static void addr_gid_is_zero(struct kunit *test)
 	}
 }
 
+static void addr_may_become(struct kunit *test)
+{
+	u8 hw[IPOIB_ALEN] = { 0 }, wish[IPOIB_ALEN];
+	int i;
+
+	for (i = 0; i < IPOIB_ALEN; i++)
+		hw[i] = i + 1;
+	KUNIT_EXPECT_TRUE(test, ipoib_addr_may_become(hw, hw));
+
+	for (i = 0; i < IPOIB_ALEN; i++) {
+		memcpy(wish, hw, sizeof(wish));
+		wish[i] ^= 0x80;
+		KUNIT_EXPECT_EQ(test, ipoib_addr_may_become(hw, wish),
+				i >= IPOIB_ADDR_GUID);
+	}
+
+	/* a GUID that is zero but for any one byte is still one */
+	memset(wish + IPOIB_ADDR_GUID, 0, 8);
+	KUNIT_EXPECT_FALSE(test, ipoib_addr_may_become(hw, wish));
+	for (i = IPOIB_ADDR_GUID; i < IPOIB_ALEN; i++) {
+		memcpy(wish, hw, IPOIB_ADDR_GUID);
+		wish[i] = 1;
+		KUNIT_EXPECT_TRUE(test, ipoib_addr_may_become(hw, wish));
+		wish[i] = 0;
+	}
+}
+
 struct pkey_row {
 	const char *name;
 	long long val;
@@ -311,6 +338,7 @@ static struct kunit_case ipoib_addr_cases[] = {
 	KUNIT_CASE_PARAM(addr_group, member_gen_params),
 	KUNIT_CASE(addr_is_mcast),
 	KUNIT_CASE(addr_gid_is_zero),
+	KUNIT_CASE(addr_may_become),
 	KUNIT_CASE_PARAM(addr_pkey_parse, pkey_gen_params),
 	KUNIT_CASE(addr_pkey_valid),
 	{}
