@@ -6,12 +6,16 @@
  *	meter blast ADDR PORT SIZE COUNT	send datagrams, 32 to a system call
  *	meter echo udp|tcp ADDR PORT		send back what comes
  *	meter pingpong udp|tcp ADDR PORT SIZE COUNT
+ *	meter spray ADDR PORT SIZE COUNT N	blast at N addresses from ADDR on, in turn
+ *	meter join ADDR N DEV			be in N groups from ADDR on, until killed
+ *	meter until FILE KEY MIN COMMAND...	run it, then wait until FILE says KEY=MIN or more
  *
  * sink and echo print "ready" once they can be used and then serve until they
  * are killed (echo tcp: until the peer hangs up).  blast and pingpong print
  * "ns N idle M": the time for all COUNT packets or round trips, and how much of
  * it the CPUs were idle, in ns too but counted in ticks.  blast takes the time
  * when the last packet has left the transmit ring, not when it was queued.
+ * spray and until print the same, until with an exact idle time; join goes into the background when it is in.
  *
  * In a machine that counts one nanosecond for each instruction the number is
  * the work of both ends, provided that there is one CPU and it never idles.
@@ -19,6 +23,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sockios.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -28,11 +33,14 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define BATCH		32
 #define SIZE_MAX_UDP	65507
+#define UNTIL_LIMIT	600	/* seconds */
+#define UNTIL_STEP	2000000	/* ns between two looks */
 
 static char buffer[SIZE_MAX_UDP];
 
@@ -48,7 +56,10 @@ static void help(void)
 		"usage: meter sink ADDR PORT\n"
 		"       meter blast ADDR PORT SIZE COUNT\n"
 		"       meter echo udp|tcp ADDR PORT\n"
-		"       meter pingpong udp|tcp ADDR PORT SIZE COUNT\n");
+		"       meter pingpong udp|tcp ADDR PORT SIZE COUNT\n"
+		"       meter spray ADDR PORT SIZE COUNT N\n"
+		"       meter join ADDR N DEV\n"
+		"       meter until FILE KEY MIN COMMAND...\n");
 	exit(2);
 }
 
@@ -142,6 +153,26 @@ static long long idle(void)
 	return (ticks[3] + ticks[4]) * (1000000000LL / sysconf(_SC_CLK_TCK));
 }
 
+/* The same, to the nanosecond, but dearer to find out */
+static long long idle_exact(void)
+{
+	static const char key[] = ".idle_sleeptime";
+	long long sum = 0, ns;
+	char line[256];
+	FILE *f = fopen("/proc/timer_list", "r");
+	char *at;
+
+	if (!f)
+		die("/proc/timer_list");
+	while (fgets(line, sizeof(line), f)) {
+		at = strstr(line, key);
+		if (at && sscanf(at + strlen(key), " : %lld", &ns) == 1)
+			sum += ns;
+	}
+	fclose(f);
+	return sum;
+}
+
 static void report(long long ns, long long idle_ns)
 {
 	printf("ns %lld idle %lld\n", ns, idle_ns);
@@ -155,33 +186,147 @@ static void sink(const char *host, const char *port)
 		pause();
 }
 
-static void blast(const char *host, const char *port, size_t size, long count)
+/* Waits until the last packet of a socket has left the transmit ring */
+static void drain(int fd)
 {
-	struct iovec iov = { .iov_base = buffer, .iov_len = size };
-	struct mmsghdr msgs[BATCH] = { 0 };
-	int fd = connected(SOCK_DGRAM, host, port);
-	long long start, idle_start;
-	int sent, queued, i;
-	long left;
+	int queued;
 
-	for (i = 0; i < BATCH; i++) {
-		msgs[i].msg_hdr.msg_iov = &iov;
-		msgs[i].msg_hdr.msg_iovlen = 1;
-	}
-
-	idle_start = idle();
-	start = now();
-	for (left = count; left; left -= sent) {
-		sent = sendmmsg(fd, msgs, left < BATCH ? left : BATCH, 0);
-		if (sent < 0)
-			die("sendmmsg");
-	}
 	do {
 		sched_yield();
 		if (ioctl(fd, SIOCOUTQ, &queued))
 			die("SIOCOUTQ");
 	} while (queued);
+}
+
+/* Sends count datagrams of a socket; where they go is up to msgs, or to the socket itself */
+static void blast_from(int fd, struct mmsghdr *msgs, struct sockaddr_in *to, size_t size,
+		       long count, long peers)
+{
+	struct iovec iov = { .iov_base = buffer, .iov_len = size };
+	long long start, idle_start;
+	in_addr_t first = to ? ntohl(to->sin_addr.s_addr) : 0;
+	long left, next = 0;
+	int sent, i;
+
+	for (i = 0; i < BATCH; i++) {
+		msgs[i].msg_hdr.msg_iov = &iov;
+		msgs[i].msg_hdr.msg_iovlen = 1;
+	}
+	idle_start = idle();
+	start = now();
+	for (left = count; left; left -= sent) {
+		for (i = 0; to && i < BATCH; i++)
+			to[i].sin_addr.s_addr = htonl(first + (next + i) % peers);
+		sent = sendmmsg(fd, msgs, left < BATCH ? left : BATCH, 0);
+		if (sent < 0)
+			die("sendmmsg");
+		next += sent;
+	}
+	drain(fd);
 	report(now() - start, idle() - idle_start);
+}
+
+static void blast(const char *host, const char *port, size_t size, long count)
+{
+	struct mmsghdr msgs[BATCH] = { 0 };
+
+	blast_from(connected(SOCK_DGRAM, host, port), msgs, NULL, size, count, 1);
+}
+
+static void spray(const char *host, const char *port, size_t size, long count, long peers)
+{
+	struct mmsghdr msgs[BATCH] = { 0 };
+	struct sockaddr_in to[BATCH];
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	int i;
+
+	if (fd < 0)
+		die("socket");
+	for (i = 0; i < BATCH; i++) {
+		to[i] = resolve(host, port);
+		msgs[i].msg_hdr.msg_name = &to[i];
+		msgs[i].msg_hdr.msg_namelen = sizeof(to[i]);
+	}
+	blast_from(fd, msgs, to, size, count, peers);
+}
+
+/* The parent is done when all groups are joined; the child holds them */
+static void join(const char *host, long groups, const char *dev)
+{
+	struct sockaddr_in first = resolve(host, "1");
+	struct ip_mreqn mreq = { .imr_ifindex = if_nametoindex(dev) };
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	long i;
+	pid_t pid;
+
+	if (fd < 0 || !mreq.imr_ifindex)
+		die(dev);
+	for (i = 0; i < groups; i++) {
+		mreq.imr_multiaddr.s_addr = htonl(ntohl(first.sin_addr.s_addr) + i);
+		if (setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &mreq, sizeof(mreq)))
+			die("IP_ADD_MEMBERSHIP");
+	}
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		fclose(stdout);
+		for (;;)
+			pause();
+	}
+	printf("%d\n", pid);
+}
+
+/* The number behind the first KEY= of a file */
+static long value_in(const char *file, const char *key)
+{
+	static char text[65536];
+	FILE *f = fopen(file, "r");
+	size_t n, len = strlen(key);
+	char *at = text;
+
+	if (!f)
+		die(file);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = '\0';
+	while ((at = strstr(at, key))) {
+		if ((at == text || at[-1] == ' ' || at[-1] == '\n') && at[len] == '=')
+			return atol(at + len + 1);
+		at += len;
+	}
+	fprintf(stderr, "meter: %s says nothing of %s\n", file, key);
+	exit(1);
+}
+
+static void until(const char *file, const char *key, long min, char **command)
+{
+	const struct timespec step = { .tv_nsec = UNTIL_STEP };
+	long long idle_start = idle_exact(), start = now(), end;
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+		execvp(*command, command);
+		die(*command);
+	}
+	if (waitpid(pid, &status, 0) != pid || status) {
+		fprintf(stderr, "meter: %s failed\n", *command);
+		exit(1);
+	}
+	while (value_in(file, key) < min) {
+		if (now() - start > UNTIL_LIMIT * 1000000000LL) {
+			fprintf(stderr, "meter: %s=%ld of %ld\n", key, value_in(file, key), min);
+			exit(1);
+		}
+		nanosleep(&step, NULL);
+	}
+	end = now();
+	report(end - start, idle_exact() - idle_start);
 }
 
 /* All of size bytes; false at the end of the stream */
@@ -273,6 +418,13 @@ int main(int argc, char **argv)
 	else if (argc == 7 && !strcmp(argv[1], "pingpong"))
 		pingpong(socket_type(argv[2]), argv[3], argv[4], parse(argv[5], 1, 4000),
 			 parse(argv[6], 1, 1000000000));
+	else if (argc == 7 && !strcmp(argv[1], "spray"))
+		spray(argv[2], argv[3], parse(argv[4], 1, SIZE_MAX_UDP),
+		      parse(argv[5], 1, 1000000000), parse(argv[6], 1, 65536));
+	else if (argc == 5 && !strcmp(argv[1], "join"))
+		join(argv[2], parse(argv[3], 1, 65536), argv[4]);
+	else if (argc >= 6 && !strcmp(argv[1], "until"))
+		until(argv[2], argv[3], parse(argv[4], 0, 1000000000), argv + 5);
 	else
 		help();
 	return 0;

@@ -545,7 +545,7 @@ static u16 sa_leave(struct sa_req *req)
 	member->state &= ~state;
 	if (!member->state)
 		sa_drop_member(req->sa, group, member);
-	queue_work(system_unbound_wq, &req->sa->sweep);
+	queue_delayed_work(system_unbound_wq, &req->sa->sweep, SA_LAZY);
 	return 0;
 }
 

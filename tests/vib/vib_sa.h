@@ -27,6 +27,7 @@
 
 #define SA_ENDS_MAX	1024	/* GUIDs that a manager knows, ghosts not counted */
 #define SA_HASH_BITS	10
+#define SA_LAZY		(HZ / 5)	/* what somebody leaves behind is swept up then */
 #define SA_CAP_SENDONLY	IB_SA_CAP_MASK2_SENDONLY_FULL_MEM_SUPPORT
 
 /* Requests that are counted apart */
@@ -101,7 +102,8 @@ struct sa_knobs {
 /* A subnet manager with its database, at the management port of a switch */
 struct vib_sa {
 	struct vib_switch *sw;
-	struct work_struct sweep;
+	struct delayed_work sweep;
+	bool changed;			/* ports or cables: the next sweep is a full one */
 	struct list_head entry;		/* vib_sas, under vib_ctl_mutex */
 	u16 lid;
 	u64 prefix;

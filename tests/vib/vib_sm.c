@@ -310,6 +310,15 @@ static void sm_run(struct sm_sweep *sweep)
 	rcu_read_unlock();
 }
 
+/* Somebody has left a group: nothing but multicast tables may have changed */
+static void sm_run_groups(struct sm_sweep *sweep)
+{
+	rcu_read_lock();
+	sm_explore(sweep);
+	rcu_read_unlock();
+	sm_write_mfts(sweep);
+}
+
 static void sm_work(struct work_struct *work)
 {
 	struct sm_sweep *sweep;
@@ -317,11 +326,20 @@ static void sm_work(struct work_struct *work)
 	sweep = kvzalloc(sizeof(*sweep), GFP_KERNEL);
 	if (!sweep)
 		return;
-	sweep->sa = container_of(work, struct vib_sa, sweep);
+	sweep->sa = container_of(work, struct vib_sa, sweep.work);
 	mutex_lock(&vib_topo_mutex);
-	sm_run(sweep);
+	if (xchg(&sweep->sa->changed, false))
+		sm_run(sweep);
+	else
+		sm_run_groups(sweep);
 	mutex_unlock(&vib_topo_mutex);
 	kvfree(sweep);
+}
+
+static void sm_order(struct vib_sa *sa)
+{
+	WRITE_ONCE(sa->changed, true);
+	mod_delayed_work(system_unbound_wq, &sa->sweep, 0);
 }
 
 /**
@@ -336,7 +354,7 @@ void vib_sm_kick(void)
 
 	spin_lock_irqsave(&sm_kick_lock, flags);
 	list_for_each_entry(sa, &vib_sas, entry)
-		queue_work(system_unbound_wq, &sa->sweep);
+		sm_order(sa);
 	spin_unlock_irqrestore(&sm_kick_lock, flags);
 }
 
@@ -372,7 +390,7 @@ static struct vib_sa *sm_alloc(struct vib_switch *sw, u16 lid, u64 prefix)
 	hash_init(sa->groups);
 	INIT_LIST_HEAD(&sa->rules);
 	spin_lock_init(&sa->lock);
-	INIT_WORK(&sa->sweep, sm_work);
+	INIT_DELAYED_WORK(&sa->sweep, sm_work);
 	return sa;
 }
 
@@ -416,7 +434,7 @@ int vib_sm_add(struct vib_switch *sw, u16 lid, u64 prefix)
 	spin_lock_irq(&sm_kick_lock);
 	list_add_tail(&sa->entry, &vib_sas);
 	spin_unlock_irq(&sm_kick_lock);
-	queue_work(system_unbound_wq, &sa->sweep);
+	sm_order(sa);
 	return 0;
 }
 
@@ -436,7 +454,7 @@ int vib_sm_del(struct vib_switch *sw)
 	spin_lock_irq(&sm_kick_lock);
 	list_del(&sa->entry);
 	spin_unlock_irq(&sm_kick_lock);
-	cancel_work_sync(&sa->sweep);
+	cancel_delayed_work_sync(&sa->sweep);
 	synchronize_rcu();
 	spin_lock_irq(&sw->lport[0].lock);
 	sw->lport[0].cap_mask &= ~IB_PORT_SM;
@@ -459,8 +477,8 @@ int vib_sm_sweep(struct vib_switch *sw)
 
 	if (!sa)
 		return -ENOENT;
-	queue_work(system_unbound_wq, &sa->sweep);
-	flush_work(&sa->sweep);
+	sm_order(sa);
+	flush_delayed_work(&sa->sweep);
 	return 0;
 }
 
