@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154,SC2016,SC2317
+#
+# What the subnet administrator is asked, in the words of OpenSM's own log: which components of the
+# records, with which values, when, and when again.
+
+mgid=ff12:401b:ffff::ffff:ffff
+
+# listen: OpenSM begins to log all that it is asked; partitions.conf may have changed
+listen()
+{
+	sm_stop
+	rm -rf "$SM_DIR/cache" "$SM_DIR/log"
+	sm_start -D 0x2b
+	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
+	wait_carrier 40
+}
+
+forget()
+{
+	: >"$SM_DIR/log"
+}
+
+# asked WORD...: requests with these words, a line each
+asked()
+{
+	python3 "$here/sa.py" log "$@" <"$SM_DIR/log"
+}
+
+was_asked()
+{
+	[ -n "$(asked "$@")" ]
+}
+
+value()
+{
+	sed -n "s/.*\\b$1=\\([^ ]*\\).*/\\1/p" | head -n 1
+}
+
+part_joins_masks()
+{
+	local me first other path
+
+	me=$(sa_gid 1)
+	forget
+	restart_a
+	wait_for 10 was_asked "Set MCMemberRecord" "mgid=ff12:401b:ffff::1 "
+	first=$(asked "Set MCMemberRecord" "$me" | head -n 1)
+	note "first: $first"
+	is "A9 the first group joined is the broadcast group" "$(value mgid <<<"$first")" $mgid
+	is "A9 by MGID, port GID, P_Key and join state alone" "$(value mask <<<"$first")" 0x10083
+	is "A9 as full member" "$(value state <<<"$first")" 0x1
+	is "A9 with bit 15 of the P_Key" "$(value pkey <<<"$first")" 0xffff
+	other=$(asked "Set MCMemberRecord" "$me" "mgid=ff12:401b:ffff::1 " | tail -n 1)
+	note "other: $other"
+	is "A12 another group with all that it takes to create one" "$(value mask <<<"$other")" 0x173f7
+	is "A12 Q_Key of the broadcast group" "$(value qkey <<<"$other")" 0x4321
+	is "A12 its MTU, exactly" "$(value mtu <<<"$other")" 0x85
+	is "A12 its rate, exactly" "$(value rate <<<"$other")" 0x83
+	is "A12 its service level" "$(value sl <<<"$other")" "$(saquery -g --mgid $mgid |
+		sed -n 's/.*SL\.*//p' | head -n 1)"
+	is "A12 its traffic class" "$(value tclass <<<"$other")" 0x9
+	is "A12 its flow label" "$(value flow <<<"$other")" 0x5
+	is "A12 its hop limit" "$(value hop <<<"$other")" 0x0
+	is "A12 as full member" "$(value state <<<"$other")" 0x1
+	other=$(asked "Set MCMemberRecord" "$me" "mgid=ff12:601b:ffff::1 " | tail -n 1)
+	is "A13 all nodes of IPv6 as full member" "$(value state <<<"$other")" 0x1
+
+	forget
+	ping -q -c 5 -i 0.2 "$T_IP4_B" >/dev/null
+	path=$(asked "PathRecord" "sgid=$me")
+	note "path: $path"
+	is "A20 one question for the path of a peer" "$(wc -l <<<"$path")" 1
+	is "A20 by DGID, SGID, traffic class, number and P_Key" "$(value mask <<<"$path")" 0x340c
+	is "A20 for one path" "$(value numb <<<"$path")" 0x1
+	is "A20 with bit 15 of the P_Key" "$(value pkey <<<"$path")" 0xffff
+	check "A20 which is a Get" grep -q " Get " <<<"$path"
+}
+
+part_joins_send_only()
+{
+	local me line interval
+
+	me=$(sa_gid 1)
+	interval=$(sysctl -n net.ipv4.neigh.default.gc_interval)
+	sysctl -qw net.ipv4.neigh.default.gc_interval=3
+	restart_a
+	forget
+	poke udp 239.8.3.1 9 10 1 "$T_IF_A"
+	wait_for 10 was_asked "Set MCMemberRecord" "$me" mgid=ff12:401b:ffff::f08:301
+	line=$(asked "Set MCMemberRecord" "$me" mgid=ff12:401b:ffff::f08:301 | head -n 1)
+	note "send-only: $line"
+	is "A14 a group for sending with join state 8" "$(value state <<<"$line")" 0x8
+	is "A14 and all that it takes to create it" "$(value mask <<<"$line")" 0x173f7
+	check "A15 it is left" wait_for 40 was_asked "Delete MCMemberRecord" "$me" mgid=ff12:401b:ffff::f08:301
+	line=$(asked "Delete MCMemberRecord" "$me" mgid=ff12:401b:ffff::f08:301 | head -n 1)
+	note "leave: $line"
+	is "A15 by MGID, port GID and join state" "$(value mask <<<"$line")" 0x10003
+	is "A15 with join state 8" "$(value state <<<"$line")" 0x8
+	sysctl -qw net.ipv4.neigh.default.gc_interval="$interval"
+	restart_a
+}
+
+part_joins_events()
+{
+	local me
+
+	me=$(sa_gid 1)
+	forget
+	ctl set vib0:1 rereg
+	check "A29 client re-registration: broadcast group joined again" \
+		wait_for 10 was_asked "Set MCMemberRecord" "$me" mgid=$mgid
+	check "A29 client re-registration: other groups too" \
+		wait_for 10 was_asked "Set MCMemberRecord" "$me" "mgid=ff12:601b:ffff::1 "
+	is "A29 client re-registration: nothing is left" "$(asked "Delete MCMemberRecord" "$me")" ""
+	forget
+	ping_b
+	wait_for 3 was_asked PathRecord "sgid=$me"
+	note "paths after it: $(asked PathRecord "sgid=$me" | wc -l)"
+	forget
+	ctl event vib0:1 sm_change 3 100
+	ping_b
+	is "A32 SM change: nothing is joined" "$(asked "Set MCMemberRecord" "$me")" ""
+	is "A32 SM change: nothing is left" "$(asked "Delete MCMemberRecord" "$me")" ""
+	ctl event vib0:1 pkey_change
+	ping_b
+	is "A33 the same P_Keys: nothing is joined" "$(asked "Set MCMemberRecord" "$me")" ""
+}
+
+# Without the group the SM refuses; how long until the next try?
+part_joins_retry()
+{
+	local me gaps
+
+	me=$(sa_gid 1)
+	sed -i 's/^\(Default.*\), ipoib/\1/' "$T_PARTITIONS"
+	ip link set "$T_IF_A" down
+	in_b ip link set "$T_IF_B" down
+	sm_stop
+	rm -rf "$SM_DIR/cache" "$SM_DIR/log"
+	sm_start -D 0x2b
+	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
+	forget
+	ip link set "$T_IF_A" up
+	check "A10 without a broadcast group it is asked for again and again" \
+		wait_for 75 eval "[ \$(asked 'Set MCMemberRecord' \"$me\" mgid=$mgid | wc -l) -ge 6 ]"
+	check "A10 and there is no carrier" no_carrier_a
+	gaps=$(asked "Set MCMemberRecord" "$me" mgid=$mgid |
+		awk 'NR > 1 { printf "%d ", $1 - last + 0.5 } { last = $1 }')
+	note "gaps: $gaps"
+	check "A10 with growing gaps, up to 16 s" awk '{
+		for (i = 2; i <= NF; i++)
+			if ($i + 1 < $(i - 1))
+				exit 1
+		exit !($1 <= 3 && $NF >= 13 && $NF <= 18)
+	}' <<<"$gaps"
+	sed -i 's/^Default=0x7fff/&, ipoib/' "$T_PARTITIONS"
+	sm_reload
+	check "A11 with the group made there is a carrier" wait_for 40 carrier_a
+	in_b ip link set "$T_IF_B" up
+	wait_carrier 40
+	ip -6 addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
+	in_b ip -6 addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
+}
+
+cp "$T_PARTITIONS" /tmp/partitions
+sed -i 's/^\(Default=0x7fff, ipoib, mtu=5\)/\1, rate=3, Q_Key=0x4321, TClass=9, FlowLabel=5/' \
+	"$T_PARTITIONS"
+listen
+part_joins_masks
+part_joins_send_only
+part_joins_events
+part_joins_retry
+cp /tmp/partitions "$T_PARTITIONS"
+sm_stop
+rm -rf "$SM_DIR/cache"
+sm_start
+wait_carrier 40
+check "B answers" wait_for 30 ping_b

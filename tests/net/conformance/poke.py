@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Small jobs that no shell tool does, for the conformance suite.
+
+    poke.py write FILE TEXT         one write; prints OK or the name of the error.  TEXT may
+                                    contain \\n and the like
+    poke.py udp ADDRESS PORT SIZE COUNT [IF [COUNTER]]  send datagrams; prints by how much that
+                                    counter of the interface has grown at once
+    poke.py sniff IF raw|dgram SECONDS [COUNT]  print what a packet socket sees: type, protocol,
+                                    length of the address, octets; all in hex
+    poke.py member IF HEX SECONDS   hold a membership of a link-layer group; prints OK or the error
+    poke.py hold GROUP IF [SECONDS] hold a membership of an IP group; prints ready
+    poke.py packet IF raw|dgram HALEN ADDRESS-HEX PROTOCOL-HEX DATA-HEX [NAMELEN]
+                                    send by a packet socket; prints OK or the name of the error
+    poke.py bound IF raw|dgram DATA-HEX     the same by a bound socket, without any address
+    poke.py fuzz IF SEED COUNT [vnet]       send nonsense of many kinds; prints how much went out
+"""
+import ctypes
+import errno
+import os
+import random
+import select
+import socket
+import struct
+import sys
+import time
+
+ETH_P_ALL = 3
+SOL_PACKET, ADD_MEMBERSHIP, VNET_HDR, MR_MULTICAST = 263, 1, 15, 0
+
+
+def result(call, *args):
+    try:
+        call(*args)
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error.errno))
+    return 'OK'
+
+
+def write(path, text):
+    data = text.encode().decode('unicode_escape').encode('latin-1')
+
+    def job():
+        fd = os.open(path, os.O_WRONLY)
+        try:
+            os.write(fd, data)
+        finally:
+            os.close(fd)
+    print(result(job))
+
+
+def counter(interface, name):
+    with open(f'/sys/class/net/{interface}/statistics/{name}', encoding='ascii') as file:
+        return int(file.read())
+
+
+def udp(address, port, size, count, interface='', name=''):
+    family = socket.AF_INET6 if ':' in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        if interface:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, interface.encode())
+        before = counter(interface, name) if name else 0
+        for _ in range(int(count)):
+            sock.sendto(bytes(int(size)), (address, int(port)))
+        if name:
+            print(counter(interface, name) - before)
+
+
+def sniff(interface, how, seconds, count='1000000'):
+    kind = socket.SOCK_RAW if how == 'raw' else socket.SOCK_DGRAM
+    with socket.socket(socket.AF_PACKET, kind, socket.htons(ETH_P_ALL)) as sock:
+        sock.bind((interface, ETH_P_ALL))
+        print('ready', flush=True)
+        end = time.monotonic() + float(seconds)
+        left = int(count)
+        while left and end > time.monotonic():
+            if not select.select([sock], [], [], end - time.monotonic())[0]:
+                break
+            data, (_, protocol, packet_type, _, address) = sock.recvfrom(65536)
+            print(f'{packet_type} {protocol:04x} {len(address)} {data.hex()}', flush=True)
+            left -= 1
+
+
+def member(interface, octets, seconds):
+    group = bytes.fromhex(octets.replace(':', ''))
+    request = struct.pack('=iHH', socket.if_nametoindex(interface), MR_MULTICAST, len(group))
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, 0) as sock:
+        print(result(sock.setsockopt, SOL_PACKET, ADD_MEMBERSHIP, request + group), flush=True)
+        time.sleep(float(seconds))
+
+
+def hold(group, interface, seconds='60'):
+    index = socket.if_nametoindex(interface)
+    family = socket.AF_INET6 if ':' in group else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        if family == socket.AF_INET:
+            request = struct.pack('=4s4si', socket.inet_aton(group), bytes(4), index)
+            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
+        else:
+            request = socket.inet_pton(family, group) + struct.pack('=i', index)
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, request)
+        print('ready', flush=True)
+        time.sleep(float(seconds))
+
+
+def packet(interface, how, halen, address, protocol, data, namelen=None):
+    libc = ctypes.CDLL(None, use_errno=True)
+    hwaddr = bytes.fromhex(address.replace(':', ''))
+    body = bytes.fromhex(data)
+    name = struct.pack('=HHiHBB', socket.AF_PACKET, socket.htons(int(protocol, 16)),
+                       socket.if_nametoindex(interface), 0, 0, int(halen)) + hwaddr
+    size = len(name) if namelen is None else int(namelen)
+    name += bytes(64)
+    kind = socket.SOCK_RAW if how == 'raw' else socket.SOCK_DGRAM
+    with socket.socket(socket.AF_PACKET, kind, 0) as sock:
+        if libc.sendto(sock.fileno(), body, len(body), 0, name, size) >= 0:
+            print('OK')
+        else:
+            print(errno.errorcode[ctypes.get_errno()])
+
+
+def bound(interface, how, data):
+    kind = socket.SOCK_RAW if how == 'raw' else socket.SOCK_DGRAM
+    with socket.socket(socket.AF_PACKET, kind, 0) as sock:
+        sock.bind((interface, 0x800))
+        print(result(sock.send, bytes.fromhex(data)))
+
+
+def nonsense(dice, address):
+    """Bytes that look like a frame, more or less."""
+    protocol = dice.choice((0x0800, 0x0806, 0x86dd, 0x8035, 0x88ca, 0x88cc, 0, 0xffff))
+    group = b'\0\xff\xff\xff\xff\x12\x40\x1b\xff\xff' + dice.randbytes(10)
+    where = dice.choice((address, group, bytes(20), b'\xff' * 20, dice.randbytes(20)))
+    start = dice.choice((b'', b'\x45\0', b'\x60\0', b'\x4f\0', b'\0\x20\x08\0\x14\4'))
+    size = dice.choice((0, 1, 4, 19, 20, 28, 56, 100, 2044, 4092, 4096))
+    body = (start + dice.randbytes(size))[:size]
+    return protocol, where, where + struct.pack('!HH', protocol, dice.choice((0, 0xffff))) + body
+
+
+def fuzz(interface, seed, count, vnet=''):
+    libc = ctypes.CDLL(None)
+    dice = random.Random(int(seed))
+    with open(f'/sys/class/net/{interface}/address', encoding='ascii') as file:
+        address = bytes.fromhex(file.read().strip().replace(':', ''))
+    index, sent = socket.if_nametoindex(interface), 0
+    socks = [socket.socket(socket.AF_PACKET, kind, 0)
+             for kind in (socket.SOCK_RAW, socket.SOCK_DGRAM)]
+    for sock in socks:
+        sock.setsockopt(SOL_PACKET, VNET_HDR, 1 if vnet else 0)
+        sock.setblocking(False)
+    for _ in range(int(count)):
+        protocol, where, frame = nonsense(dice, address)
+        sock = dice.choice(socks)
+        if sock.type == socket.SOCK_DGRAM:
+            frame = frame[24:]
+        frame = frame[:dice.choice((len(frame), dice.randrange(len(frame) + 1)))]
+        if vnet:
+            frame = struct.pack('=BBHHHH', dice.choice((0, 1)), dice.choice((0, 1, 3, 4, 5)),
+                                *(dice.choice((0, 20, 40, 64, 1400, 65535))
+                                  for _ in range(4))) + frame
+        name = struct.pack('=HHiHBB', socket.AF_PACKET, socket.htons(protocol), index, 0, 0,
+                           dice.choice((0, 6, 8, 20, 32, 255))) + where + bytes(100)
+        size = dice.choice((12, 18, 20, 31, 32, 33, 128))
+        if libc.sendto(sock.fileno(), frame, len(frame), 0, name, size) >= 0:
+            sent += 1
+    print(sent)
+
+
+def main():
+    jobs = {f.__name__: f for f in (write, udp, sniff, member, hold, packet, bound, fuzz)}
+    if len(sys.argv) < 2 or sys.argv[1] not in jobs:
+        sys.exit(__doc__)
+    jobs[sys.argv[1]](*sys.argv[2:])
+
+
+main()

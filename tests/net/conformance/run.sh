@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Does an ib_ipoib keep what users, peers and subnet managers count on? One suite for two drivers.
+#
+#	tests/vm/run [--driver stock] --timeout 590 tests/net/conformance/run.sh [PART...]
+#
+#	A (root namespace)			B (namespace b)
+#	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
+#
+# Each PART is a file beside this one and begins and ends with both interfaces up. All parts run if
+# none is named; a guest runs each in a few minutes. Names that begin with A1 to A64 are the
+# assertions of the suite, a number each; the others go further. What is different on purpose is
+# marked "differs", with both values and the reason; Documentation/differences.rst tells it to users.
+# stock.txt beside this file records how the stock driver fares.
+
+# Functions are called by way of check, refused and wait_for, which shellcheck cannot see.
+# shellcheck disable=SC2317
+
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+# shellcheck source=tests/net/conformance/lib.sh
+. "$T_ROOT/tests/net/conformance/lib.sh"
+
+PARTS=(module identity joins groups)
+
+[ $# = 0 ] || PARTS=("$@")
+for part in "${PARTS[@]}"; do
+	if [ ! -e "$here/part-$part.sh" ]; then
+		not_ok "there is a part $part"
+		continue
+	fi
+	note "part $part, after $SECONDS s"
+	# shellcheck disable=SC1090
+	. "$here/part-$part.sh"
+done
+note "after $SECONDS s"
+done_testing
