@@ -237,6 +237,7 @@ struct vib_lport {
 	u8 vl_high_limit, vlstall_hoq;		/* L: stored only */
 	u8 err_thresholds;			/* L: stored only */
 	u8 led;					/* L: stored only */
+	bool framed;				/* frame_lock: a frame was ever sent to it */
 	u8 vlarb[2][IB_SMP_DATA_SIZE];		/* L: low and high priority table */
 	u8 sl2vl[8];				/* L: of HCA ports; switches keep theirs */
 

@@ -107,6 +107,7 @@ void vib_frame_send(struct vib_frame *frame, struct vib_lport *at, unsigned int 
 			break;
 	list_add(&frame->entry, pos);
 	frames_waiting++;
+	at->framed = true;
 	if (list_is_first(&frame->entry, &frames))
 		frame_arm();
 	spin_unlock_irqrestore(&frame_lock, flags);
@@ -163,8 +164,10 @@ static enum hrtimer_restart frame_timer_fn(struct hrtimer *timer)
 void vib_frames_drop(struct vib_lport *at)
 {
 	struct vib_frame *frame, *next;
+	bool framed;
 
 	spin_lock_irq(&frame_lock);
+	framed = at->framed;
 	list_for_each_entry_safe(frame, next, &frames, entry) {
 		if (frame->at != at)
 			continue;
@@ -173,7 +176,8 @@ void vib_frames_drop(struct vib_lport *at)
 		kfree(frame);
 	}
 	spin_unlock_irq(&frame_lock);
-	synchronize_rcu();
+	if (framed)
+		synchronize_rcu();
 }
 
 /**
