@@ -157,8 +157,11 @@ static int ipoib_ndo_set_mac_address(struct net_device *dev, void *addr)
 
 	if (d->ca->attrs.kernel_cap_flags & IBK_VIRTUAL_FUNCTION)
 		return -EOPNOTSUPP;
-	if (netif_running(dev))
+	if (netif_running(dev)) {
+		if (net_ratelimit())
+			netdev_warn(dev, "the address can be set while the interface is down\n");
 		return -EBUSY;
+	}
 	if (!ipoib_addr_may_become(dev->dev_addr, hw)) {
 		if (net_ratelimit())
 			netdev_warn(dev, "of the address only the GUID, its last 8 bytes, can be set\n");

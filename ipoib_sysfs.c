@@ -14,6 +14,7 @@
 
 #include <linux/capability.h>
 #include <linux/device.h>
+#include <linux/net.h>
 #include <linux/rtnetlink.h>
 #include <linux/sysfs.h>
 
@@ -24,6 +25,35 @@
 static struct ipoib_dev *dev_to_ipoib(struct device *dev)
 {
 	return ipoib_priv(to_net_dev(dev));
+}
+
+static const char *sysfs_why(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return "not understood";
+	case -ENOTUNIQ:
+		return "an interface has this P_Key already, or several have";
+	case -EEXIST:
+		return "the name of the child is taken";
+	case -ENODEV:
+		return "no child has this P_Key";
+	case -EPERM:
+		return "not permitted";
+	default:
+		return "failed";
+	}
+}
+
+/* An errno says little to somebody who used echo: one line in the log says it */
+static int sysfs_refuse(struct ipoib_dev *d, struct device_attribute *attr,
+			const char *buf, size_t count, int err)
+{
+	if (net_ratelimit())
+		netdev_warn(d->dev, "%s: \"%*pE\" refused: %s (%pe)\n",
+			    attr->attr.name, (int)min(count, 20), buf,
+			    sysfs_why(err), ERR_PTR(err));
+	return err;
 }
 
 static ssize_t pkey_show(struct device *dev, struct device_attribute *attr,
@@ -48,7 +78,7 @@ static ssize_t mode_store(struct device *dev, struct device_attribute *attr,
 		return count;
 	if (sysfs_streq(buf, "connected"))
 		netdev_warn_once(d->dev, "connected mode is not supported\n");
-	return -EINVAL;
+	return sysfs_refuse(d, attr, buf, count, -EINVAL);
 }
 static DEVICE_ATTR_RW(mode);
 
@@ -78,7 +108,8 @@ static ssize_t parent_show(struct device *dev, struct device_attribute *attr,
 }
 static DEVICE_ATTR_RO(parent);
 
-static ssize_t sysfs_child_store(struct device *dev, const char *buf,
+static ssize_t sysfs_child_store(struct device *dev,
+				 struct device_attribute *attr, const char *buf,
 				 size_t count,
 				 int (*act)(struct ipoib_dev *d, u16 pkey))
 {
@@ -88,23 +119,23 @@ static ssize_t sysfs_child_store(struct device *dev, const char *buf,
 	int err;
 
 	if (!capable(CAP_NET_ADMIN))
-		return -EPERM;
+		return sysfs_refuse(d, attr, buf, count, -EPERM);
 	if (kstrtoll(buf, 0, &val) || ipoib_pkey_parse(val, &pkey))
-		return -EINVAL;
+		return sysfs_refuse(d, attr, buf, count, -EINVAL);
 
 	if (!rtnl_trylock())
 		return restart_syscall();
 	/* the interface may be on its way out */
 	err = d->dev->reg_state == NETREG_REGISTERED ? act(d, pkey) : -EPERM;
 	rtnl_unlock();
-	return err ?: count;
+	return err ? sysfs_refuse(d, attr, buf, count, err) : count;
 }
 
 static ssize_t create_child_store(struct device *dev,
 				  struct device_attribute *attr,
 				  const char *buf, size_t count)
 {
-	return sysfs_child_store(dev, buf, count, ipoib_vlan_create);
+	return sysfs_child_store(dev, attr, buf, count, ipoib_vlan_create);
 }
 static DEVICE_ATTR_WO(create_child);
 
@@ -112,7 +143,7 @@ static ssize_t delete_child_store(struct device *dev,
 				  struct device_attribute *attr,
 				  const char *buf, size_t count)
 {
-	return sysfs_child_store(dev, buf, count, ipoib_vlan_delete);
+	return sysfs_child_store(dev, attr, buf, count, ipoib_vlan_delete);
 }
 static DEVICE_ATTR_WO(delete_child);
 
