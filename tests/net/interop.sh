@@ -96,7 +96,7 @@ test_wire()
 	for side in a b; do
 		other=$(other "$side")
 		on_side "$side" ip link set wire0 down
-		check "$side falls silent: the other end notices" wait_for 15 wire_is "$other" heard 0
+		check "$side falls silent: the other end notices" wait_for 40 wire_is "$other" heard 0
 		is "$side falls silent: the link is down there" "$(wire "$other" up)" 0
 		on_side "$side" ip link set wire0 up
 		check "$side speaks again: carrier" wait_carrier 60
