@@ -16,19 +16,14 @@
 # shellcheck disable=SC2317
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
+# shellcheck source=tests/vib/lib.sh
+. "$T_ROOT/tests/vib/lib.sh"
 
-DBG=/sys/kernel/debug/vib
 PORTS=/sys/class/infiniband/vib0/ports
 UMAD=/dev/infiniband/umad0
 SMPSET=/tmp/smpset
 LFT=0x19 MFT=0x1b PORT_INFO=0x15 SWITCH_INFO=0x12
 PARTS=(subnet paths detour loops storm states mkey traps lmc failover vl15)
-
-# topo NODE PORT KEY: a value of a port's line in the topology
-topo()
-{
-	sed -n "s/^port node=$1 num=$2 .*\\b$3=\\([^ ]*\\).*/\\1/p" $DBG/topo
-}
 
 # node_drops NODE WHY: how many packets a node has thrown away for that reason
 node_drops()

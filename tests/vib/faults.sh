@@ -10,8 +10,9 @@
 # shellcheck disable=SC2317
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
+# shellcheck source=tests/vib/lib.sh
+. "$T_ROOT/tests/vib/lib.sh"
 
-DBG=/sys/kernel/debug/vib
 PARTS=(loss delay copies damage kinds dice management order refusals failop sends)
 
 # rules KEY: that value of all rules, in one line
@@ -230,18 +231,6 @@ part_order()
 	is "who is never overtaken does not come" "$(pings 2)" 1
 	heal
 	is "healed" "$(pings 2)" 2
-}
-
-refused()
-{
-	local want=$1 out
-	shift
-
-	out=$( (echo "$*" >"$T_CTL") 2>&1)
-	case $out in
-	*"$want"*) ok "refused: $*" ;;
-	*) not_ok "refused: $*" "${out:-it was accepted}" ;;
-	esac
 }
 
 part_refusals()

@@ -10,8 +10,9 @@
 # shellcheck disable=SC2317
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
+# shellcheck source=tests/vib/lib.sh
+. "$T_ROOT/tests/vib/lib.sh"
 
-DBG=/sys/kernel/debug/vib
 IBDEV=/sys/class/infiniband
 PORTS=/sys/class/infiniband/vib0/ports
 BCAST=ff12:401b:ffff::ffff:ffff
@@ -383,18 +384,6 @@ part_trees()
 	check "as it was" wait_for 10 both_active
 	check "ping again" answers
 	is "the same HCAs" "$(ls $IBDEV)" "$before"
-}
-
-refused()
-{
-	local want=$1 out
-	shift
-
-	out=$( (echo "$*" >"$T_CTL") 2>&1)
-	case $out in
-	*"$want"*) ok "refused: $*" ;;
-	*) not_ok "refused: $*" "${out:-it was accepted}" ;;
-	esac
 }
 
 part_refusals()

@@ -10,15 +10,11 @@
 # shellcheck disable=SC2317
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
+# shellcheck source=tests/vib/lib.sh
+. "$T_ROOT/tests/vib/lib.sh"
 
-DBG=/sys/kernel/debug/vib
 IBDEV=/sys/class/infiniband
 PARTS=(second fatal storm dma handles exclusive)
-
-active()
-{
-	[ "$(sed 's/.*: //' "$IBDEV/$1/ports/$2/state" 2>/dev/null)" = ACTIVE ]
-}
 
 # if_of HCA: its interface, if the driver has made one
 if_of()

@@ -14,8 +14,9 @@
 # shellcheck disable=SC2317
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
+# shellcheck source=tests/vib/lib.sh
+. "$T_ROOT/tests/vib/lib.sh"
 
-DBG=/sys/kernel/debug/vib
 IBDEV=/sys/class/infiniband
 PARTS=(device verbs subnet traffic offloads completions partition links commands failop hotplug fuzz)
 
@@ -23,12 +24,6 @@ PARTS=(device verbs subnet traffic offloads completions partition links commands
 clean()
 {
 	is "$1: no oracle" "$(grep -v '=0$' $DBG/oracles)" ""
-}
-
-# topo NODE PORT KEY: a value of a port's line in the topology
-topo()
-{
-	sed -n "s/^port node=$1 num=$2 .*\\b$3=\\([^ ]*\\).*/\\1/p" $DBG/topo
 }
 
 # Number of lines that match an extended expression
@@ -350,20 +345,6 @@ part_links()
 	check "nothing went wrong: carrier" wait_carrier 60
 	check "nothing went wrong: flood" flood 200
 	clean links
-}
-
-# refused ERRNO-TEXT COMMAND: the control file says no, and why
-refused()
-{
-	local want=$1 out
-	shift
-
-	out=$( (echo "$*" >"$T_CTL") 2>&1)
-	case $out in
-	*"$want"*) ok "refused: $*" ;;
-	"") not_ok "refused: $*" "it was accepted" ;;
-	*) not_ok "refused: $*" "$out" ;;
-	esac
 }
 
 # Nodes, ports and cables, without the counters

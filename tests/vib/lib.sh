@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the tests of the fabric share; sourced after tests/net/lib.sh.
+#
+#	refused TEXT COMMAND...	the control file must refuse it, with an error that has TEXT in it
+#	topo NODE PORT KEY	a value of a port's line in the topology
+
+DBG=/sys/kernel/debug/vib
+
+refused()
+{
+	local want=$1 out
+	shift
+
+	out=$( (echo "$*" >"$T_CTL") 2>&1)
+	case $out in
+	*"$want"*) ok "refused: $*" ;;
+	*) not_ok "refused: $*" "${out:-it was accepted}" ;;
+	esac
+}
+
+topo()
+{
+	sed -n "s/^port node=$1 num=$2 .*\\b$3=\\([^ ]*\\).*/\\1/p" $DBG/topo
+}
