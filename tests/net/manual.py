@@ -6,6 +6,7 @@ The examples of the manual, taken out of it and run.
     manual.py list DOC            every command with its line, for people
     manual.py files DOC FOLDER    write the configuration files below FOLDER
     manual.py run DOC [NEED]      run the commands, those that need NEED or nothing
+    manual.py complete DOC ROOT   is everything in it that the driver has for users?
 
 What counts as an example:
 
@@ -20,7 +21,12 @@ What counts as an example:
 "run" prints a line for each command, fields separated by tabs: ok or not_ok, the
 name, and what came out in one line. A command that does not do as shown is tried
 again for a while, since carriers and addresses take their time.
+
+"complete" looks into the driver's sources below ROOT for files, parameters,
+attributes, counters, tracepoints, drop reasons and log lines, prints those that
+the manual does not name, and ends with 1 if there are any.
 """
+import glob
 import os
 import re
 import subprocess
@@ -151,6 +157,50 @@ def write_files(doc, folder):
     print(count)
 
 
+# what users meet, and how the sources say it
+THINGS = (
+    ('module parameter', r'module_param_named\((\w+)'),
+    ('file in sysfs', r'DEVICE_ATTR_[RW]+O?\((\w+)\)'),
+    ('file in debugfs', r'\{ "(\w+)", &\w+_fops \}'),
+    ('line in debugfs', r'seq_printf\(s, "(\w+): '),
+    ('attribute', r'\[(IFLA_IPOIB_\w+)\]'),
+    ('counter', r'IPOIB_STAT\((\w+)\),'),
+    ('tracepoint', r'DEFINE_EVENT\(\w+, (\w+),|TRACE_EVENT\((\w+),'),
+    ('drop reason', r'SKB_DROP_REASON_(\w+)'),
+)
+LOG = r'(?:netdev_(?:info|warn|warn_once)|dev_warn(?:_ratelimited)?|pr_info)\(([^;]*)\);'
+REASON = r'(?:strscpy\(why|snprintf\(why, sizeof\(why\)),([^;]*)\);'
+
+
+def words_of(arguments):
+    """The longest piece of fixed text in the format of a log line."""
+    text = ''.join(re.findall(r'"((?:[^"\\]|\\.)*)"', arguments)).replace('\\n', '')
+    parts = re.split(r'%[-0]*[*]?[0-9]*(?:ll)?[a-zA-Z][A-Za-z0-9]*', text)
+    return max((squeeze(p).strip(r':,() \"') for p in parts), key=len, default='')
+
+
+def complete(doc, root):
+    """Print what the manual does not name."""
+    with open(doc, encoding='utf-8') as file:
+        manual = squeeze(file.read())
+    missing, count = set(), 0
+    for path in sorted(glob.glob(os.path.join(root, 'ipoib*.[ch]'))):
+        with open(path, encoding='utf-8') as file:
+            source = file.read()
+        found = [(kind, next(filter(None, m.groups())))
+                 for kind, pattern in THINGS for m in re.finditer(pattern, source)]
+        found += [('log line', words_of(m)) for m in re.findall(LOG, source)]
+        found += [('reason', words_of(m)) for m in re.findall(REASON, source)]
+        for kind, name in found:
+            if not name or name == 'NOT_DROPPED_YET':
+                continue
+            count += 1
+            if not re.search(rf'(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])', manual):
+                missing.add(f'{kind} not in the manual: {name}')
+    print('\n'.join(sorted(missing)) or f'all of {count}')
+    return 1 if missing or not count else 0
+
+
 def main(words):
     """Do what the command line says."""
     if len(words) == 2 and words[0] == 'list':
@@ -158,6 +208,8 @@ def main(words):
             print(f'{example.line}\t{example.need or "-"}\t{example.command}')
     elif len(words) == 3 and words[0] == 'files':
         write_files(words[1], words[2])
+    elif len(words) == 3 and words[0] == 'complete':
+        return complete(words[1], words[2])
     elif len(words) in (2, 3) and words[0] == 'run':
         need = words[2] if len(words) == 3 else None
         for example in examples(words[1]):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The manual keeps its word: every command in Documentation/ipoib.rst is run here and has to do and
-# to print what the manual says, see tests/net/manual.py.
+# to print what the manual says, and it leaves nothing out, see tests/net/manual.py.
 #
 #	tests/vm/run --timeout 600 tests/net/manual.sh
 #
@@ -101,6 +101,8 @@ with_nmcli()
 }
 
 mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
+check "the manual names all that the driver has for its users" \
+	python3 "$reader" complete "$doc" "$T_ROOT"
 check "the configuration files are there" python3 "$reader" files "$doc" ""
 child_netlink b "$T_PKEY" "$T_IF_B.8001"
 check "B has a child to talk to" child_addr b "$T_IF_B.8001" 10.81.0.2/24
