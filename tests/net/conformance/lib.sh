@@ -12,7 +12,8 @@
 # COMMAND prints "OK" or the name of an error, then perhaps a text, as nl.py and poke.py do. It has
 # to be the one given for the driver, and nothing may have changed afterwards. Ours has to say a
 # word about it, in that text or in the kernel log, unless WHY is "core": then the network stack
-# refuses before the driver hears of it. WHY explains where STOCK and OURS differ.
+# refuses before the driver hears of it, or rights are missing. WHY explains where STOCK and OURS
+# differ.
 
 here=$T_ROOT/tests/net/conformance
 ib_a=/sys/class/net/$T_IF_A

@@ -28,6 +28,8 @@ NEWLINK, DELLINK = 16, 17
 REQUEST, ACK, EXCL, CREATE = 1, 4, 0x200, 0x400
 NLMSG_ERROR, ACK_TLVS = 2, 0x200
 SOL_NETLINK, EXT_ACK = 270, 11
+# the other name of the same number comes first in Python
+errno.errorcode[errno.EOPNOTSUPP] = 'EOPNOTSUPP'
 IFLA = {'address': 1, 'broadcast': 2, 'name': 3, 'mtu': 4, 'link': 5, 'netns': 28}
 LINKINFO, KIND, DATA = 18, 1, 2
 IPOIB = {'pkey': 1, 'mode': 2, 'umcast': 3}
@@ -109,9 +111,13 @@ def main():
     if len(sys.argv) < 2 or sys.argv[1] not in ('new', 'set', 'del'):
         sys.exit(__doc__)
     pairs = [tuple(a.split('=', 1)) for a in sys.argv[2:]]
+    try:
+        message = request(sys.argv[1], pairs)
+    except OSError as error:
+        sys.exit(f'nl.py: {error}')
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as sock:
         sock.setsockopt(SOL_NETLINK, EXT_ACK, 1)
-        sock.send(request(sys.argv[1], pairs))
+        sock.send(message)
         answer = sock.recv(65536)
     code = -struct.unpack_from('=i', answer, 16)[0]
     print((errno.errorcode.get(code, str(code)) if code else 'OK') + text_of(answer))

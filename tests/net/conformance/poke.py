@@ -26,6 +26,8 @@ import struct
 import sys
 import time
 
+# the other name of the same number comes first in Python
+errno.errorcode[errno.EOPNOTSUPP] = 'EOPNOTSUPP'
 ETH_P_ALL = 3
 SOL_PACKET, ADD_MEMBERSHIP, VNET_HDR, MR_MULTICAST = 263, 1, 15, 0
 
@@ -110,7 +112,7 @@ def packet(interface, how, halen, address, protocol, data, namelen=None):
     body = bytes.fromhex(data)
     name = struct.pack('=HHiHBB', socket.AF_PACKET, socket.htons(int(protocol, 16)),
                        socket.if_nametoindex(interface), 0, 0, int(halen)) + hwaddr
-    size = len(name) if namelen is None else int(namelen)
+    size = max(20, len(name)) if namelen is None else int(namelen)
     name += bytes(64)
     kind = socket.SOCK_RAW if how == 'raw' else socket.SOCK_DGRAM
     with socket.socket(socket.AF_PACKET, kind, 0) as sock:
@@ -144,11 +146,12 @@ def fuzz(interface, seed, count, vnet=''):
     with open(f'/sys/class/net/{interface}/address', encoding='ascii') as file:
         address = bytes.fromhex(file.read().strip().replace(':', ''))
     index, sent = socket.if_nametoindex(interface), 0
-    socks = [socket.socket(socket.AF_PACKET, kind, 0)
-             for kind in (socket.SOCK_RAW, socket.SOCK_DGRAM)]
+    kinds = (socket.SOCK_RAW,) if vnet else (socket.SOCK_RAW, socket.SOCK_DGRAM)
+    socks = [socket.socket(socket.AF_PACKET, kind, 0) for kind in kinds]
     for sock in socks:
-        sock.setsockopt(SOL_PACKET, VNET_HDR, 1 if vnet else 0)
         sock.setblocking(False)
+        if vnet:
+            sock.setsockopt(SOL_PACKET, VNET_HDR, 1)
     for _ in range(int(count)):
         protocol, where, frame = nonsense(dice, address)
         sock = dice.choice(socks)

@@ -22,7 +22,7 @@
 # shellcheck source=tests/net/conformance/lib.sh
 . "$T_ROOT/tests/net/conformance/lib.sh"
 
-PARTS=(module identity joins groups)
+PARTS=(module identity joins groups unicast mtu)
 
 [ $# = 0 ] || PARTS=("$@")
 for part in "${PARTS[@]}"; do

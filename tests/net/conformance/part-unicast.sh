@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154,SC2016,SC2317
+#
+# Unicast: paths, packets that wait for one, what is on the wire, what is counted.
+
+# peer_address GUID-END: hardware address of a peer that does not exist
+peer_address()
+{
+	echo "80:00:00:48:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:$1"
+}
+
+part_unicast_path()
+{
+	local gid
+
+	gid=$(short_gid "$(gid_of 2)")
+	restart_a
+	check "A22 B answers" wait_for 10 ping_b
+	check "A22 its path is complete" path_is "$gid" complete yes
+	check "A22 with the LID of its port" path_is "$gid" DLID \
+		"$(printf '0x%04x' $(($(cat /sys/class/infiniband/vib0/ports/2/lid))))"
+	check "A22 and a service level" path_is "$gid" SL 0
+}
+
+dropped_are()
+{
+	[ $(($(counter_a tx_dropped) - before)) = "$1" ]
+}
+
+# A peer whose GID nobody has, and a subnet administrator that is silent, so that the question
+# stays open for a while
+part_unicast_parking()
+{
+	local before gid=fe80:0:0:0:200:0:0:21
+
+	quiet_ipv6 1
+	ip neigh replace 10.77.0.99 lladdr "$(peer_address 21)" dev "$T_IF_A"
+	before=$(counter_a tx_dropped)
+	kill -STOP "$(sm_pid)"
+	differs "A21 of 10 packets that wait for a path, dropped at once" \
+		"$(poke udp 10.77.0.99 9 10 10 "$T_IF_A" tx_dropped)" 7 0 \
+		"bytes limit what waits, not a number of 3 packets, which a first burst exceeds"
+	check "A22 a path that is asked for is not complete" path_is $gid complete no
+	check "A21 all are dropped when the path is given up" wait_for 20 dropped_are 10
+	kill -CONT "$(sm_pid)"
+	ip neigh del 10.77.0.99 dev "$T_IF_A"
+	quiet_ipv6 0
+}
+
+# sniffed a|b raw|dgram SECONDS COMMAND...: what a packet socket there sees while COMMAND runs
+sniffed()
+{
+	local side=$1 how=$2 seconds=$3 pid out
+	shift 3
+
+	out=$(mktemp)
+	start on_side "$side" python3 "$here/poke.py" sniff "$(lib_parent "$side")" "$how" "$seconds" \
+		>"$out"
+	pid=$STARTED
+	wait_for 10 grep -q ready "$out"
+	"$@" >/dev/null 2>&1
+	wait "$pid"
+	cat "$out"
+	rm -f "$out"
+}
+
+part_unicast_wire()
+{
+	local seen
+
+	ip neigh flush dev "$T_IF_A"
+	seen=$(sniffed b dgram 3 ping_b)
+	check "A23 ARP: hardware type 32, 20 octets of hardware address, 56 in all" \
+		grep -Eq '^1 0806 0 0020080014040001[0-9a-f]{96}$' <<<"$seen"
+	ip -6 neigh flush dev "$T_IF_A"
+	seen=$(sniffed b dgram 3 ping_b "$T_IP6_B")
+	check "A23 neighbour solicitation: option of three times eight octets, two of padding" \
+		grep -Eq '^2 86dd 0 6[0-9a-f]{11}3aff.*87[0-9a-f]{46}01030000' <<<"$seen"
+	seen=$(sniffed b raw 3 ping_b)
+	check "A24 a received frame begins with 20 zeros, type and two zeros" \
+		grep -Eq '^0 0800 0 0{40}080000004500' <<<"$seen"
+	seen=$(sniffed a dgram 3 arping -c 2 -w 1 -I "$T_IF_A" 10.77.0.98)
+	check "A25 own broadcasts are seen on their way out" grep -Eq '^4 0806' <<<"$seen"
+	check_not "A25 and do not come back" grep -Eq '^[0123] 0806 0 0020080014040001' <<<"$seen"
+}
+
+part_unicast_counters()
+{
+	local before
+
+	quiet_ipv6 1
+	in_b sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=0
+	ping_b
+	before=$(counter_b multicast)
+	ping -q -c 5 -i 0.2 -b 10.77.0.255 >/dev/null 2>&1
+	is "A26 broadcasts are no multicasts" $(($(counter_b multicast) - before)) 0
+	ping -q -c 5 -i 0.2 -I "$T_IF_A" 224.0.0.1 >/dev/null 2>&1
+	is "A26 multicasts are" $(($(counter_b multicast) - before)) 5
+	in_b sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=1
+
+	ip neigh replace "$T_IP4_B" lladdr "$(in_b cat "/sys/class/net/$T_IF_B/address")" \
+		dev "$T_IF_A" nud permanent
+	before=$(counter_b rx_bytes)
+	is "A27 transmitted: IP and the 4 octets of encapsulation" \
+		"$(grown tx_bytes poke udp "$T_IP4_B" 9 972 20)" $((20 * 1004))
+	is "A27 received: IP alone" $(($(counter_b rx_bytes) - before)) $((20 * 1000))
+	is "packets are counted" "$(grown tx_packets poke udp "$T_IP4_B" 9 972 20)" 20
+	ip neigh del "$T_IP4_B" dev "$T_IF_A"
+	is "received errors stay 0" "$(counter_b rx_errors)" 0
+	quiet_ipv6 0
+}
+
+part_unicast_path
+part_unicast_parking
+part_unicast_wire
+part_unicast_counters
+check "B answers" wait_for 20 ping_b
