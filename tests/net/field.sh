@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Check tests/net/field.txt: every fault has a test that exists, or a reason. Runs anywhere, without
+# a guest; the tests themselves are in field-*.sh.
+#
+#	tests/net/field.sh [TABLE]
+
+set -u
+here=$(dirname "${BASH_SOURCE[0]}")
+table=${1:-$here/field.txt}
+
+# all labels there are, but those of connected mode
+labels="B01 B02 B04 B05 B06 B07 B09 B10 B11 B12 B13 B15 B16 B18 B19 B21 B23 B26 B28 B31 B32 B33
+	B35 B37 B40 B42 B43 B53 B54 B55 B57 B58 B60"
+
+passed=0 failed=0
+declare -A seen=()
+
+verdict()
+{
+	if [ "$1" = 0 ]; then
+		passed=$((passed + 1))
+		echo "ok $((passed + failed)) - $2"
+	else
+		failed=$((failed + 1))
+		echo "not ok $((passed + failed)) - $2"
+	fi
+}
+
+# has_test SCRIPT NAME: a test of that script has a name that begins so
+has_test()
+{
+	local verb
+
+	for verb in check check_not is ok; do
+		! grep -qF -- "$verb \"$2" "$here/$1" || return 0
+		# names may begin with a side of the fabric
+		! grep -qE -- "^\s*$verb \"[AB]: " "$here/$1" || ! grep -qF -- ": $2" "$here/$1" || return 0
+	done
+	return 1
+}
+
+[ -r "$table" ] || { echo "field: cannot read $table" >&2; exit 2; }
+while IFS=$'\t' read -r label script text; do
+	case $label in
+	""|"#"*) continue ;;
+	esac
+	text=${text##$'\t'}
+	case " ${labels//[[:space:]]/ } " in
+	*" $label "*) seen[$label]=1 ;;
+	*) verdict 1 "$label is no label"; continue ;;
+	esac
+	if [ "$script" = - ]; then
+		[ -n "$text" ]
+		verdict $? "$label: a reason is given"
+	else
+		[ -e "$here/$script" ] && [ -n "$text" ] && has_test "$script" "$text"
+		verdict $? "$label: $script has a test '$text'"
+	fi
+done < <(grep -v $'^\t' "$table" | tr -s '\t')
+for label in $labels; do
+	[ -n "${seen[$label]:-}" ]
+	verdict $? "$label is in the table"
+done
+echo "1..$((passed + failed))"
+echo "# $passed passed, $failed failed, 0 skipped"
+[ $failed = 0 ]
