@@ -56,8 +56,8 @@ part_second()
 	check "a second HCA while the first one works" plug vib1 10.88.0.1/24
 	check "it reaches B" ping -q -c 3 -i 0.2 -W 2 10.88.0.2
 	check "so does the first one" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
-	start ping -q -i 0.01 10.88.0.2
-	start ping -q -i 0.01 "$T_IP4_B"
+	start ping -q -i 0.01 10.88.0.2 >/dev/null 2>&1
+	start ping -q -i 0.01 "$T_IP4_B" >/dev/null 2>&1
 	check "it goes while it sends" ctl hca del vib1
 	is "its interface too" "$(ip link show ibx 2>&1 | grep -c 'does not exist')" 1
 	is "the others stay" "$(ls $IBDEV)" "$before"
@@ -68,10 +68,12 @@ part_fatal()
 {
 	check "a second HCA" plug vib1 10.88.0.1/24
 	check "it reaches B" ping -q -c 1 -W 2 10.88.0.2
-	start ping -q -i 0.01 10.88.0.2
+	start ping -q -i 0.01 10.88.0.2 >/dev/null 2>&1
 	check "it dies" ctl hca del vib1 fatal
 	check "the first one works" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
-	is "no oracle" "$(grep -v -e '=0$' -e ^rx_no_buffer= $DBG/oracles)" ""
+	# B may have sent something to the queue pair of the first vib1 that came to that of the second
+	is "no oracle" "$(grep -v -e '=0$' -e ^rx_no_buffer= -e ^qkey_violation= $DBG/oracles)" ""
+	vib_reset
 }
 
 # Twenty times, in the middle of joins that the manager delays
@@ -91,12 +93,18 @@ part_storm()
 	is "twenty times in the middle of it" "$i" 20
 	check "the first one works" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
 	ip link del "$T_IF_B"
+	vib_reset
 }
 
 # rebuild PARAM...: unload all, and load the fabric anew
 rebuild()
 {
-	rmmod ib_ipoib && rmmod ib_umad && rmmod vib || return
+	local module
+
+	for module in ib_ipoib ib_umad vib; do
+		grep -q "^$module " /proc/modules || continue
+		rmmod $module || return
+	done
 	insmod /run/vm/modules/vib.ko autosa=1 "$@" || return
 	modprobe ib_umad && modprobe ib_ipoib
 	wait_for 20 test -e "/sys/class/net/$T_IF_A" && wait_for 20 test -e "/sys/class/net/$T_IF_B" || return
@@ -131,7 +139,7 @@ part_handles()
 {
 	check "an HCA that watches address handles" rebuild ahcheck=1
 	check "ping" wait_for 20 ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
-	start ping -q -f "$T_IP4_B"
+	start ping -q -f "$T_IP4_B" >/dev/null 2>&1
 	ctl event vib0:1 client_reregister 20 50
 	ctl event vib0:1 lid_change 20 50
 	stop "$STARTED"
