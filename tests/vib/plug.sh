@@ -103,7 +103,7 @@ rebuild()
 
 	for module in ib_ipoib ib_umad vib; do
 		grep -q "^$module " /proc/modules || continue
-		rmmod $module || return
+		rmmod "$module" || return
 	done
 	insmod /run/vm/modules/vib.ko autosa=1 "$@" || return
 	modprobe ib_umad && modprobe ib_ipoib
