@@ -8,9 +8,10 @@
  *
  *	IDLE -> QUERY -> IDLE, with an address handle if the SA knew the port
  *
- * A path is asked for again when the SM wants us to register again, when the
- * stack finds that a neighbour behind it does not answer (the port may have got
- * another LID, of which nobody tells us), and when its record is old.  It keeps
+ * A path is asked for again when the SM wants us to register again, when its
+ * record is old, and when the port seems to have another LID, of which nobody
+ * tells us: the stack finds that a neighbour does not answer, or a request for
+ * an address comes from another LID than the one that we answer to.  It keeps
  * its old handle until the new answer is there, or the SA says that there is no
  * such port.  After a failure the packets parked are dropped and the next
  * question waits: a dead peer costs the SA two queries in three seconds.
@@ -18,8 +19,8 @@
  * The SA calls back in process context, at any time until the query is done;
  * the query holds a reference to the path, and keeps the interface alive.
  *
- * Context: make runs in transmit, the neighbour event in a timer, the rest
- * under ctl_mutex.
+ * Context: make runs in transmit, heard in the receive poll, the neighbour
+ * event in a timer, the rest under ctl_mutex.
  */
 #include "ipoib_path.h"
 
@@ -49,7 +50,9 @@
  * @paused: the last query failed
  * @stale: the address handle should be asked for anew
  * @born: time of the record
- * @doubtful: a neighbour behind the path does not answer; any context
+ * @doubtful: the port may have moved; any context
+ * @dlid: LID in the record, valid with an address handle; read in any context
+ * @heard: LID that the port was last heard from and that is no news any more
  * @answered: the SA has called back; under t.lock, with the two below
  * @status: what it said
  * @rec: the path record, if it said yes
@@ -64,6 +67,8 @@ struct ipoib_path {
 	bool stale;
 	unsigned long born;
 	bool doubtful;
+	u16 dlid;
+	u16 heard;
 
 	bool answered;
 	int status;
@@ -200,6 +205,8 @@ static void path_answered(struct ipoib_path *path)
 	if (!err) {
 		path->paused = false;
 		path->born = jiffies;
+		WRITE_ONCE(path->dlid,
+			   be32_to_cpu(sa_path_get_dlid(&path->rec)));
 		return;
 	}
 
@@ -285,6 +292,43 @@ void ipoib_path_age(struct ipoib_target *t, unsigned long now)
 		ipoib_path_renew(t);
 }
 
+static void path_doubt(struct ipoib_target *t)
+{
+	WRITE_ONCE(to_path(t)->doubtful, true);
+	ipoib_target_queue(t);
+}
+
+/**
+ * ipoib_path_heard - a port has sent something to a group
+ * @d: interface
+ * @sgid: its GID, 16 bytes
+ * @slid: LID that it came from
+ *
+ * What we send to it would go nowhere if it had another LID before.  Ports may
+ * send from other LIDs than those in path records, so a LID that a query has
+ * not confirmed is asked for once only.
+ *
+ * Context: receive poll.
+ */
+void ipoib_path_heard(struct ipoib_dev *d, const u8 *sgid, u16 slid)
+{
+	struct ipoib_target *t;
+	struct ipoib_path *path;
+
+	rcu_read_lock();
+	t = ipoib_target_find(d, sgid);
+	if (t && t->kind == IPOIB_TARGET_PATH) {
+		path = to_path(t);
+		if (rcu_access_pointer(t->ah) &&
+		    READ_ONCE(path->dlid) != slid &&
+		    READ_ONCE(path->heard) != slid) {
+			WRITE_ONCE(path->heard, slid);
+			path_doubt(t);
+		}
+	}
+	rcu_read_unlock();
+}
+
 static int path_neigh_event(struct notifier_block *nb, unsigned long event,
 			    void *ptr)
 {
@@ -301,8 +345,7 @@ static int path_neigh_event(struct notifier_block *nb, unsigned long event,
 	t = ipoib_target_find(ipoib_priv(neigh->dev), ipoib_addr_gid(hw));
 	if (t && t->kind == IPOIB_TARGET_PATH) {
 		trace_ipoib_neigh_failed(neigh->dev, t->gid.raw, -EHOSTUNREACH);
-		WRITE_ONCE(to_path(t)->doubtful, true);
-		ipoib_target_queue(t);
+		path_doubt(t);
 	}
 	rcu_read_unlock();
 	return NOTIFY_DONE;

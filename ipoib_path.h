@@ -14,6 +14,7 @@ void ipoib_path_kill(struct ipoib_target *t);
 void ipoib_path_show(struct ipoib_target *t, struct seq_file *s);
 void ipoib_path_renew(struct ipoib_target *t);
 void ipoib_path_age(struct ipoib_target *t, unsigned long now);
+void ipoib_path_heard(struct ipoib_dev *d, const u8 *sgid, u16 slid);
 int ipoib_path_listen(void);
 void ipoib_path_unlisten(void);
 

@@ -19,11 +19,13 @@
  */
 #include "ipoib_rx.h"
 
+#include <linux/if_ether.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/page_pool/helpers.h>
 
 #include "ipoib.h"
+#include "ipoib_path.h"
 
 #define IPOIB_RX_HEADROOM	NET_SKB_PAD
 
@@ -151,6 +153,17 @@ static enum ipoib_rx_class rx_class(const struct ipoib_rxq *rxq, void *va,
 				  grh->dgid.raw);
 }
 
+/* A request for an address tells where its sender is now */
+static void rx_learn(struct ipoib_rxq *rxq, void *va, const struct ib_wc *wc)
+{
+	const struct ib_grh *grh = va + IPOIB_RX_HEADROOM;
+	const struct ipoib_encap *encap = (void *)(grh + 1);
+
+	if (encap->proto == htons(ETH_P_ARP) ||
+	    encap->proto == htons(ETH_P_IPV6))
+		ipoib_path_heard(rxq->dev, grh->sgid.raw, wc->slid);
+}
+
 /* Look at one buffer; hand it up and replace it, or leave it where it is */
 static void rx_one(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot,
 		   const struct ib_wc *wc)
@@ -173,6 +186,8 @@ static void rx_one(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot,
 		       wc->byte_len, wc->src_qp, class);
 	if (unlikely(class == IPOIB_RX_ECHO))
 		return;
+	if (class != IPOIB_RX_HOST)
+		rx_learn(rxq, va, wc);
 
 	fresh = rx_new_buf(rxq, GFP_ATOMIC | __GFP_NOWARN);
 	if (unlikely(!fresh)) {

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What an interface makes of an SA that is wrong, silent, or poor in features. The subnet is managed
+# by the fabric itself, which misbehaves as told.
+#
+#	tests/vm/run [--driver stock] [--kernel debug] --no-sm --timeout 600 tests/net/sa.sh
+
+# many functions are called by name only, as arguments of check and wait_for
+# shellcheck disable=SC2317
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+
+PATH_REC=0x35 MCM_REC=0x38
+
+ping_b()
+{
+	ping -q -c 1 -W 1 "${1:-$T_IP4_B}"
+}
+
+no_ping_b()
+{
+	! ping_b
+}
+
+now_ms()
+{
+	local up
+
+	read -r up _ </proc/uptime
+	echo $((${up%.*} * 1000 + 10#${up#*.} * 10))
+}
+
+rule_hit()
+{
+	sed -n 's/^rule .* hit=//p' /sys/kernel/debug/vib/sa | grep -qv '^0$'
+}
+
+setup()
+{
+	ctl sa add sw0 || return
+	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
+	ip link set "$T_IF_A" up
+	ip link show "$T_IF_B" >/dev/null 2>&1 && ip link set "$T_IF_B" netns "$T_NS_B"
+	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
+	in_b ip link set "$T_IF_B" up
+	wait_carrier 30 && wait_for 10 ping_b
+}
+
+# forget: no path and no neighbour is known any more
+forget()
+{
+	ip link set "$T_IF_A" down
+	ip link set "$T_IF_A" up
+	wait_carrier 30
+}
+
+# A port that has another LID than its path record says. Either A goes wrong, and the stack notices
+# that its neighbour does not answer; or B does, which hears A's requests from another LID than that
+# to which it answers. Both have to be reason enough to ask again.
+part_moved()
+{
+	ctl sa rule sw0 "do=lid" attr=$PATH_REC count=1
+	forget
+	check "a path that leads nowhere" no_ping_b
+	check "the SA gave a wrong LID" rule_hit
+	ctl sa rule sw0 clear
+	if [ "$T_DRIVER" = ours ]; then
+		check "is asked for again by itself" wait_for 30 ping_b
+	else
+		check_not "stays as it is" wait_for 30 ping_b
+	fi
+	forget
+	check "B answers" wait_for 10 ping_b
+}
+
+# An SA that was silent: the first packet after its return
+part_outage()
+{
+	local begun took
+
+	forget
+	ctl sa rule sw0 "do=silent" attr=$PATH_REC
+	check "no path without an SA" no_ping_b
+	check "still none" no_ping_b
+	ctl sa rule sw0 clear
+	begun=$(now_ms)
+	ping -q -c 1 -W 5 "$T_IP4_B" >/dev/null || wait_for 20 ping_b
+	took=$(($(now_ms) - begun))
+	note "first answer $took ms after the SA was back"
+	if [ "$T_DRIVER" = ours ]; then
+		is "within 2 s" "$((took < 2000))" 1
+	fi
+	ctl sa rule sw0 "do=silent"
+	ctl set vib0:1 rereg
+	for _ in 1 2 3 4 5; do
+		check "known paths go on under a silent SA" ping_b
+	done
+	begun=$SECONDS
+	check "down under a silent SA" ip link set "$T_IF_A" down
+	is "within 6 s" "$((SECONDS - begun < 6))" 1
+	check "up" ip link set "$T_IF_A" up
+	ctl sa rule sw0 clear
+	check "carrier" wait_carrier 30
+	check "B answers" wait_for 10 ping_b
+}
+
+# An SA that does not know send-only members: a full membership does it too
+part_sendonly()
+{
+	ctl sa set sw0 sendonly 0
+	if [ "$T_DRIVER" = ours ]; then
+		check "a group to send to is joined anyway" wait_for 20 sendonly_works
+	fi
+	ctl sa set sw0 sendonly 1
+}
+
+sendonly_works()
+{
+	ping -q -c 1 -W 1 -I "$T_IF_A" 239.9.9.9
+	grep -A 4 ':f09:909$' "/sys/kernel/debug/ipoib/${T_IF_A}_mcg" | grep -q 'complete: *yes'
+}
+
+# A broadcast group that comes late
+part_late()
+{
+	forget
+	ip link set "$T_IF_A" down
+	ctl sa rule sw0 "do=refuse" status=0x0300 attr=$MCM_REC
+	ip link set "$T_IF_A" up
+	wait_for 5 rule_hit
+	check_not "no carrier while the join is refused" carrier_a
+	if [ "$T_DRIVER" = ours ]; then
+		check "and it says so" wait_for 5 grep -q '^reason: broadcast group: ' \
+			"/sys/kernel/debug/ipoib/${T_IF_A}_state"
+	fi
+	ctl sa rule sw0 clear
+	check "carrier within one pause" wait_for 20 carrier_a
+	check "B answers" wait_for 10 ping_b
+}
+
+check "a subnet" setup
+for part in ${1:-moved outage sendonly late}; do
+	note "part $part"
+	"part_$part"
+done
+ctl sa del sw0
+done_testing
