@@ -31,8 +31,8 @@
 # Where and what:
 #	in_b COMMAND...		run it in namespace b, or in node 2
 #	on_node2 COMMAND...	run it in node 2 (this is a program, not only for bash): a program with
-#				arguments, without a shell and without input; output, errors and exit
-#				status come back. Ending it ends the command, too.
+#				arguments, or one word that is a line for bash. It gets no input; output,
+#				errors and exit status come back. Ending it ends the command, too.
 #	node2_answers		true if node 2 runs commands
 #	reload_driver a|b	with --nodes 2: unload the driver of that node, load it, configure its
 #				interface as it was in the beginning
