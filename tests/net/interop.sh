@@ -166,9 +166,9 @@ test_sizes()
 
 	for side in a b; do
 		other=$(other "$side")
-		check "$side: datagrams of each size up to the MTU" \
+		check "$side: datagrams up to the MTU, sizes in steps of $step" \
 			every_size "$side" "$(of "$other" IP4)" 4064 "$step"
-		check "$side: each seventh size over IPv6" \
+		check "$side: the same over IPv6, in steps of $((7 * step))" \
 			every_size "$side" "$(of "$other" IP6)" 4044 $((7 * step))
 		# 28 octets of headers: 4064 fills the MTU of 4092, the rest is fragmented
 		for size in 0 4064 4065 8157 65507; do
