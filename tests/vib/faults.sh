@@ -253,10 +253,13 @@ part_refusals()
 	refused "No such device" fault sw0:0 in "do=drop"
 	is "that left no rule" "$(grep -c ^port= $DBG/faults)" 0
 	check "a rule at a switch" ctl fault sw0:2 out class=arp "do=drop"
+	# a name that a new interface must not take: the kernel's driver has files of that name
+	ip link add "$T_IF_B" type dummy
 	check "an HCA that goes with its rules" sh -c "echo 'hca add vib3 ports=1 sw=sw0
 		fault vib3:1 in do=drop
 		hca del vib3' >$T_CTL"
 	is "has taken them along" "$(rules class)" arp
+	ip link del "$T_IF_B"
 	ctl fault sw0:2 clear
 }
 
