@@ -15,7 +15,7 @@ PATH_REC=0x35 MCM_REC=0x38
 
 ping_b()
 {
-	ping -q -c 1 -W 1 "${1:-$T_IP4_B}"
+	ping -q -c 1 -W 1 "$T_IP4_B"
 }
 
 no_ping_b()
@@ -60,7 +60,7 @@ forget()
 # to which it answers. Both have to be reason enough to ask again.
 part_moved()
 {
-	ctl sa rule sw0 "do=lid" attr=$PATH_REC count=1
+	ctl sa rule sw0 "do=lid" "attr=$PATH_REC" count=1
 	forget
 	check "a path that leads nowhere" no_ping_b
 	check "the SA gave a wrong LID" rule_hit
@@ -80,7 +80,7 @@ part_outage()
 	local begun took
 
 	forget
-	ctl sa rule sw0 "do=silent" attr=$PATH_REC
+	ctl sa rule sw0 "do=silent" "attr=$PATH_REC"
 	check "no path without an SA" no_ping_b
 	check "still none" no_ping_b
 	ctl sa rule sw0 clear
@@ -126,7 +126,7 @@ part_late()
 {
 	forget
 	ip link set "$T_IF_A" down
-	ctl sa rule sw0 "do=refuse" status=0x0300 attr=$MCM_REC
+	ctl sa rule sw0 "do=refuse" status=0x0300 "attr=$MCM_REC"
 	ip link set "$T_IF_A" up
 	wait_for 5 rule_hit
 	check_not "no carrier while the join is refused" carrier_a

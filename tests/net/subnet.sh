@@ -23,10 +23,10 @@ second_sm()
 {
 	local gid
 
-	gid=0x$(cut -d : -f 5- $PORTS/2/gids/0 | tr -d :)
-	mkdir -p $SECOND
-	sed "s#$SM_DIR#$SECOND#" "$SM_DIR/conf" >$SECOND/conf
-	printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n' >>$SECOND/conf
+	gid=0x$(cut -d : -f 5- "$PORTS/2/gids/0" | tr -d :)
+	mkdir -p "$SECOND"
+	sed "s#$SM_DIR#$SECOND#" "$SM_DIR/conf" >"$SECOND/conf"
+	printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n' >>"$SECOND/conf"
 	start env OSM_CACHE_DIR=$SECOND OSM_TMP_DIR=$SECOND \
 		sh -c "exec opensm -F $SECOND/conf -g $gid -p 2 >$SECOND/out 2>&1"
 }
@@ -34,7 +34,7 @@ second_sm()
 # master_is PORT: the subnet is managed from there, as port 1 sees it
 master_is()
 {
-	[ "$(cat $PORTS/1/sm_lid)" = "$(cat $PORTS/"$1"/lid)" ]
+	[ "$(cat "$PORTS/1/sm_lid")" = "$(cat "$PORTS/$1/lid")" ]
 }
 
 # stream_start: a TCP stream from A to B; SENDER and RECEIVER are its process ids
