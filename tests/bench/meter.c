@@ -16,7 +16,8 @@
  * "ns N idle M": the time for all COUNT packets or round trips, and how much of
  * it the CPUs were idle, in ns too but counted in ticks.  blast takes the time
  * when the last packet has left the transmit ring, not when it was queued.
- * spray, which does not count the first packets, and until print the same, until with an exact idle time; join goes into the background when it is in.
+ * spray, which does not count the first packets, and until print the same, the
+ * latter with an exact idle time.  join goes into the background when it is in.
  *
  * In a machine that counts one nanosecond for each instruction the number is
  * the work of both ends, provided that there is one CPU and it never idles.

@@ -43,8 +43,8 @@
  * the first one that hits are left out. debugfs vib/sa and vib/sa_groups show what it knows and has
  * done.
  *
- * qperr makes the next send of queue pair QPN of HCA A end with enum ib_wc_status STATUS; hold keeps
- * the completions of its sends back for MS milliseconds. debugfs vib/A/qps has the numbers.
+ * qperr makes the next send of queue pair QPN of HCA A end with enum ib_wc_status STATUS; hold
+ * keeps the completions of its sends back for MS milliseconds. debugfs vib/A/qps has the numbers.
  *
  * A wire makes an Ethernet interface of the writer's network namespace the cable of a port, see
  * vib_wire.c; a capture keeps what passes a port, see vib_capture.c.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commands of the control file that do harm to packets, run a subnet manager that can be made to lie,
- * and populate the subnet with peers that are not there. What they say is described at the top of
- * vib_ctl.c. They run in the context of the writer, one at a time, under vib_ctl_mutex.
+ * Commands of the control file that do harm to packets, run a subnet manager that can be made to
+ * lie, and populate the subnet with peers that are not there. What they say is described at the top
+ * of vib_ctl.c. They run in the context of the writer, one at a time, under vib_ctl_mutex.
  */
 #include "vib_ctl.h"
 

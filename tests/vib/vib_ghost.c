@@ -236,7 +236,7 @@ static void ghost_nd(struct vib_ghosts *ghosts, const struct vib_pkt *pkt, const
 	adv->opt[1] = GHOST_ND_OPT / 8;
 	ghost_hwaddr(ghosts->at, lid, adv->opt + 4);
 	adv->sum = csum_ipv6_magic(&adv->ip.saddr, &adv->ip.daddr, body, IPPROTO_ICMPV6,
-				  csum_partial(&adv->type, body, 0));
+				   csum_partial(&adv->type, body, 0));
 	ghost_send(ghosts, frame, GHOST_N_ND);
 }
 
