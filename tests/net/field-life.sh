@@ -16,8 +16,8 @@
 . "$T_ROOT/tests/net/field-lib.sh"
 
 case $T_KERNEL in
-debug) rounds=3 many=8 ;;
-*) rounds=8 many=30 ;;
+debug) rounds=3 many=5 ;;
+*) rounds=8 many=12 ;;
 esac
 
 # --- B01: children made by netlink, with everything that can be said about them

@@ -237,13 +237,17 @@ b26()
 	# a name for this one
 	ip netns attach home $$
 	ip netns add n1
+	# OpenSM loses its port and has to follow
+	sm_stop
 	check "B26 the HCA is moved" rdma dev set vib0 netns n1
+	in_n1 bash -c ". '$T_ROOT/tests/vm/sm.sh' && sm_start"
 	check "B26 its interfaces appear there" wait_for 20 ip -n n1 link show "$T_IF_B"
 	check_not "B26 and not in the first namespace" ip link show "$T_IF_A"
 	ip -n n1 link set "$T_IF_A" up
 	check "B26 they get a carrier" wait_for 30 in_n1 grep -q 1 "/sys/class/net/$T_IF_A/carrier"
 	check "B26 a child is made there" in_n1 sh -c \
 		"echo $T_PKEY >/sys/class/net/$T_IF_A/create_child && ip link show $child"
+	sm_stop
 	check "B26 the HCA goes back" in_n1 rdma dev set vib0 netns home
 	check "B26 so do the interfaces" wait_for 20 ip link show "$T_IF_A"
 	check "B26 again" rdma dev set vib0 netns n1
@@ -252,6 +256,7 @@ b26()
 	check "B26 shared again" wait_for 20 rdma system set netns shared
 	ip netns del home
 	ip netns add "$T_NS_B"
+	sm_start
 }
 
 [ $# -gt 0 ] || set -- b16 b18 b19 b21 b23 b43 b26
