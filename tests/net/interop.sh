@@ -338,6 +338,27 @@ test_reload()
 	done
 }
 
+# The kernel's own driver brings its queue pair up without the Q_Key, which it learns only when it has
+# joined the broadcast group. What the other side sends before that counts as a violation, and is no
+# fault of the one that sends. Anything else that the fabric noticed stays for the runner to judge.
+forgive_stock()
+{
+	local side seen
+
+	for side in a b; do
+		# shellcheck disable=SC2016
+		[ "$(on_side "$side" sh -c 'echo "$T_DRIVER"')" = stock ] || continue
+		seen=$(on_side "$side" cat "$DBG/oracles" | grep -vE '=0$|^rx_no_buffer=' | xargs)
+		case $seen in
+		*" "*|"") ;;
+		qkey_violation=*)
+			note "$side: $seen, from before it knew its Q_Key"
+			on_side "$side" sh -c "echo 1 >$DBG/reset"
+			;;
+		esac
+	done
+}
+
 [ "$T_NODES" = 2 ] || { skip "interoperation" "wants tests/vm/run --nodes 2"; done_testing; }
 [ $# -gt 0 ] || set -- "${PARTS[@]}"
 for part; do
@@ -351,5 +372,6 @@ for part; do
 	# where the wire is pulled it may lose something
 	[ "$part" = wire ] || is "$part: nothing was lost on the wire" "$(wire_losses)" "$losses"
 done
+forgive_stock
 note "after $SECONDS s"
 done_testing
