@@ -8,7 +8,7 @@
 #	A (root namespace)			B (namespace b)
 #	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
 #
-# Each PART is a file beside this one and begins and ends with both interfaces up. All parts run if
+# Each PART is a file beside this one and begins and ends with both interfaces up. PARTS run if
 # none is named; a guest runs each in a few minutes. Names that begin with A1 to A64 are the
 # assertions of the suite, a number each; the others go further. What is different on purpose is
 # marked "differs", with both values and the reason; Documentation/differences.rst tells it to users.
@@ -22,7 +22,7 @@
 # shellcheck source=tests/net/conformance/lib.sh
 . "$T_ROOT/tests/net/conformance/lib.sh"
 
-PARTS=(module identity joins groups unicast mtu)
+PARTS=(module identity joins groups unicast mtu children events links input packet removal)
 
 [ $# = 0 ] || PARTS=("$@")
 for part in "${PARTS[@]}"; do
