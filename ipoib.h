@@ -100,6 +100,8 @@ struct ipoib_mcast {
  * @todo: T todo_lock: targets that wait for the worker
  * @later: C targets that wait for a time
  * @later_at: C the earliest of these times, valid when @later is not empty
+ * @queries: C path queries under way
+ * @query_line: C paths that wait for their turn to be asked for
  * @events: A mask of IPOIB_EV_* not yet seen by the worker
  * @ctl_mutex: serialises worker, open and stop
  * @state: C state of the interface, read anywhere
@@ -160,6 +162,8 @@ struct ipoib_dev {
 	struct list_head todo;
 	struct list_head later;
 	unsigned long later_at;
+	u32 queries;
+	struct list_head query_line;
 	atomic_t events;
 
 	/* serialises worker, open and stop */

@@ -14,7 +14,9 @@
  * an address comes from another LID than the one that we answer to.  It keeps
  * its old handle until the new answer is there, or the SA says that there is no
  * such port.  After a failure the packets parked are dropped and the next
- * question waits: a dead peer costs the SA two queries in three seconds.
+ * question waits: a dead peer costs the SA two queries in three seconds.  Many
+ * paths are not asked for at once, lest the SA drown and its answers come late:
+ * they line up.
  *
  * The SA calls back in process context, at any time until the query is done;
  * the query holds a reference to the path, and keeps the interface alive.
@@ -39,6 +41,7 @@
 #define IPOIB_PATH_PAUSE	msecs_to_jiffies(1500)	/* after a failure */
 #define IPOIB_PATH_PAUSE_NO_SM	msecs_to_jiffies(100)	/* no SM known yet */
 #define IPOIB_PATH_AGE		(900 * HZ)		/* of a record */
+#define IPOIB_PATH_QUERIES	64			/* at a time */
 
 /**
  * struct ipoib_path - a path to a port
@@ -154,6 +157,7 @@ static void path_ask(struct ipoib_path *path)
 							 SA_PATH_REC_TYPE_IB;
 	ipoib_dbg(d, "path query for %pI6\n", path->t.gid.raw);
 	path->asking = true;
+	d->queries++;
 	ipoib_target_get(&path->t);
 	ipoib_async_begin(d);
 	id = ib_sa_path_rec_get(&ipoib_sa_client, d->ca, d->port, &rec,
@@ -169,6 +173,7 @@ static void path_ask(struct ipoib_path *path)
 	}
 
 	path->asking = false;
+	d->queries--;
 	ipoib_target_put(&path->t);
 	ipoib_async_end(d);
 	ipoib_dbg(d, "path query for %pI6 not sent: %pe\n", path->t.gid.raw,
@@ -198,7 +203,6 @@ static void path_answered(struct ipoib_path *path)
 	struct ipoib_dev *d = path->t.dev;
 	int err = path->status;
 
-	path->asking = false;
 	if (!err)
 		err = path_use(path);
 	trace_ipoib_path(d->dev, path->t.gid.raw, err);
@@ -228,6 +232,7 @@ static void path_answered(struct ipoib_path *path)
 void ipoib_path_step(struct ipoib_target *t)
 {
 	struct ipoib_path *path = to_path(t);
+	struct ipoib_dev *d = t->dev;
 	bool answered;
 
 	spin_lock_bh(&t->lock);
@@ -236,9 +241,9 @@ void ipoib_path_step(struct ipoib_target *t)
 	spin_unlock_bh(&t->lock);
 
 	if (answered) {
-		if (t->dead)
-			path->asking = false;
-		else
+		path->asking = false;
+		d->queries--;
+		if (!t->dead)
 			path_answered(path);
 		return;
 	}
@@ -252,7 +257,7 @@ void ipoib_path_step(struct ipoib_target *t)
 		return;
 	if (!path->stale && (rcu_access_pointer(t->ah) || t->next_ah))
 		return;
-	if (t->dev->state != IPOIB_LIVE) {
+	if (d->state != IPOIB_LIVE) {
 		WRITE_ONCE(t->wanted, true);
 		return;
 	}
@@ -260,7 +265,27 @@ void ipoib_path_step(struct ipoib_target *t)
 		ipoib_target_later(t, path->next_try);
 		return;
 	}
-	path_ask(path);
+	if (d->queries < IPOIB_PATH_QUERIES)
+		path_ask(path);
+	else
+		ipoib_target_line_up(t, &d->query_line);
+}
+
+/**
+ * ipoib_path_run - let those that wait for their turn ask
+ * @d: interface
+ *
+ * Who is called need not ask any more, so the line is looked at in each run of
+ * the worker.
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_path_run(struct ipoib_dev *d)
+{
+	u32 turns = IPOIB_PATH_QUERIES - d->queries;
+
+	while (turns-- && !list_empty(&d->query_line))
+		ipoib_target_call_next(&d->query_line);
 }
 
 /**

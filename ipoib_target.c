@@ -54,6 +54,7 @@ int ipoib_target_table_init(struct ipoib_dev *d)
 	INIT_LIST_HEAD(&d->all_targets);
 	INIT_LIST_HEAD(&d->todo);
 	INIT_LIST_HEAD(&d->later);
+	INIT_LIST_HEAD(&d->query_line);
 	init_llist_head(&d->retired);
 	INIT_LIST_HEAD(&d->reaping);
 
@@ -296,9 +297,47 @@ void ipoib_target_later(struct ipoib_target *t, unsigned long when)
 }
 
 /**
+ * ipoib_target_line_up - visit a target again when its turn comes
+ * @t: target
+ * @line: list in which it waits, if it does not wait for anything else already
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_target_line_up(struct ipoib_target *t, struct list_head *line)
+{
+	lockdep_assert_held(&t->dev->ctl_mutex);
+
+	if (!list_empty(&t->later))
+		return;
+	ipoib_target_get(t);
+	list_add_tail(&t->later, line);
+}
+
+/**
+ * ipoib_target_call_next - it is somebody's turn
+ * @line: list of those that wait; the first one alive is queued
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_target_call_next(struct list_head *line)
+{
+	struct ipoib_target *t;
+	bool alive = false;
+
+	while (!alive && !list_empty(line)) {
+		t = list_first_entry(line, struct ipoib_target, later);
+		list_del_init(&t->later);
+		alive = !t->dead;
+		if (alive)
+			ipoib_target_queue(t);
+		ipoib_target_put(t);
+	}
+}
+
+/**
  * ipoib_target_wake_later - queue the targets whose time has come
  * @d: interface
- * @all: do not wait for that time
+ * @all: do not wait for that time, nor for anybody's turn
  *
  * Context: ctl_mutex.
  */
@@ -309,12 +348,11 @@ void ipoib_target_wake_later(struct ipoib_dev *d, bool all)
 
 	lockdep_assert_held(&d->ctl_mutex);
 
-	if (list_empty(&d->later) ||
-	    (!all && time_before(jiffies, d->later_at)))
-		return;
-
+	if (all)
+		list_splice_init(&d->query_line, &list);
 	/* who is early puts itself back when it is visited */
-	list_splice_init(&d->later, &list);
+	if (all || !time_before(jiffies, d->later_at))
+		list_splice_init(&d->later, &list);
 	list_for_each_entry_safe(t, next, &list, later) {
 		list_del_init(&t->later);
 		target_enqueue(t);

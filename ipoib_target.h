@@ -60,7 +60,7 @@ struct ipoib_ah {
  * @ref: table, lists and callbacks hold one each
  * @dev: interface
  * @todo: place in dev->todo, empty when not queued; queueing holds a reference
- * @later: place in dev->later, empty when not there; holds a reference
+ * @later: place in dev->later or dev->query_line; holds a reference
  * @all: place in dev->all_targets
  * @rcu: end of life
  */
@@ -101,6 +101,8 @@ void ipoib_target_visit_todo(struct ipoib_dev *d,
 			     void (*step)(struct ipoib_target *t));
 void ipoib_target_later(struct ipoib_target *t, unsigned long when);
 void ipoib_target_wake_later(struct ipoib_dev *d, bool all);
+void ipoib_target_line_up(struct ipoib_target *t, struct list_head *line);
+void ipoib_target_call_next(struct list_head *line);
 struct ipoib_target *ipoib_target_first(struct ipoib_dev *d);
 bool ipoib_target_park(struct ipoib_target *t, struct sk_buff *skb);
 void ipoib_target_purge(struct ipoib_target *t, enum skb_drop_reason reason);

@@ -60,6 +60,9 @@ forget()
 # to which it answers. Both have to be reason enough to ask again.
 part_moved()
 {
+	# by default the stack believes for half a minute that a neighbour is there
+	sysctl -qw "net.ipv4.neigh.$T_IF_A.base_reachable_time_ms=2000" \
+		"net.ipv4.neigh.$T_IF_A.delay_first_probe_time=1"
 	ctl sa rule sw0 "do=lid" "attr=$PATH_REC" count=1
 	forget
 	check "a path that leads nowhere" no_ping_b
