@@ -306,10 +306,10 @@ part_sends()
 	ping -q -c 1 -W 1 "$T_IP4_B" >/dev/null
 	check "a send fails, and A gets over it" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
 	is "the queue pair is as before" "$(qp_of 1 state)" rts
-	ctl hold vib0 "$(qp_of 1 qpn)" 1500
+	ctl hold vib0 "$(qp_of 1 qpn)" 5000
 	ping -q -c 20 -i 0.02 -W 1 "$T_IP4_B" >/dev/null
 	check "sends without completion pile up" test "$(qp_of 1 sq_used)" -gt 0
-	check "when they come, all is well" wait_for 10 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "when they come, all is well" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
 	ctl hold vib0 "$(qp_of 1 qpn)" 60000
 	ping -q -c 20 -i 0.02 -W 1 "$T_IP4_B" >/dev/null
 	check "an interface goes down without them" timeout 20 ip link set "$T_IF_A" down
