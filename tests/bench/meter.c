@@ -6,8 +6,7 @@
  *	meter blast ADDR PORT SIZE COUNT	send datagrams, 32 to a system call
  *	meter echo udp|tcp ADDR PORT		send back what comes
  *	meter pingpong udp|tcp ADDR PORT SIZE COUNT
- *	meter spray ADDR PORT SIZE COUNT N	a packet for each of N addresses from ADDR on,
- *						then blast at them in turn
+ *	meter spray ADDR PORT SIZE COUNT N	blast at N addresses from ADDR on, in turn
  *	meter join ADDR N DEV			be in N groups from ADDR on, until killed
  *	meter until FILE KEY MIN COMMAND...	run it, then wait until FILE says KEY=MIN or more
  *
@@ -16,8 +15,8 @@
  * "ns N idle M": the time for all COUNT packets or round trips, and how much of
  * it the CPUs were idle, in ns too but counted in ticks.  blast takes the time
  * when the last packet has left the transmit ring, not when it was queued.
- * spray, which does not count the first packets, and until print the same, the
- * latter with an exact idle time.  join goes into the background when it is in.
+ * spray and until print the same, until with an exact idle time; join goes into
+ * the background when it is in.
  *
  * In a machine that counts one nanosecond for each instruction the number is
  * the work of both ends, provided that there is one CPU and it never idles.
@@ -202,7 +201,7 @@ static void drain(int fd)
 
 /* Sends count datagrams of a socket; where they go is up to msgs, or to the socket itself */
 static void blast_from(int fd, struct mmsghdr *msgs, struct sockaddr_in *to, size_t size,
-		       long count, long peers, bool tell)
+		       long count, long peers)
 {
 	struct iovec iov = { .iov_base = buffer, .iov_len = size };
 	long long start, idle_start;
@@ -225,15 +224,14 @@ static void blast_from(int fd, struct mmsghdr *msgs, struct sockaddr_in *to, siz
 		next += sent;
 	}
 	drain(fd);
-	if (tell)
-		report(now() - start, idle() - idle_start);
+	report(now() - start, idle() - idle_start);
 }
 
 static void blast(const char *host, const char *port, size_t size, long count)
 {
 	struct mmsghdr msgs[BATCH] = { 0 };
 
-	blast_from(connected(SOCK_DGRAM, host, port), msgs, NULL, size, count, 1, true);
+	blast_from(connected(SOCK_DGRAM, host, port), msgs, NULL, size, count, 1);
 }
 
 static void spray(const char *host, const char *port, size_t size, long count, long peers)
@@ -250,10 +248,7 @@ static void spray(const char *host, const char *port, size_t size, long count, l
 		msgs[i].msg_hdr.msg_name = &to[i];
 		msgs[i].msg_hdr.msg_namelen = sizeof(to[i]);
 	}
-	/* neighbours, paths and address handles; what waits for them counts as queued */
-	blast_from(fd, msgs, to, size, peers, peers, false);
-	if (count)
-		blast_from(fd, msgs, to, size, count, peers, true);
+	blast_from(fd, msgs, to, size, count, peers);
 }
 
 /* The parent is done when all groups are joined; the child holds them */
@@ -426,7 +421,7 @@ int main(int argc, char **argv)
 			 parse(argv[6], 1, 1000000000));
 	else if (argc == 7 && !strcmp(argv[1], "spray"))
 		spray(argv[2], argv[3], parse(argv[4], 1, SIZE_MAX_UDP),
-		      parse(argv[5], 0, 1000000000), parse(argv[6], 1, 65536));
+		      parse(argv[5], 1, 1000000000), parse(argv[6], 1, 65536));
 	else if (argc == 5 && !strcmp(argv[1], "join"))
 		join(argv[2], parse(argv[3], 1, 65536), argv[4]);
 	else if (argc >= 6 && !strcmp(argv[1], "until"))

@@ -33,16 +33,10 @@ die()
 	exit 1
 }
 
-# Between two looks at the driver no program is started: the clock leaps while the guest waits for its
-# disk, and a driver forgets peers that it has not heard of for a minute.
-
 # sa KEY: a number of the manager's line
 sa()
 {
-	local line
-
-	read -r line <$SA
-	[[ $line =~ \ $1=([0-9]+) ]] && echo "${BASH_REMATCH[1]}"
+	sed -n "s/^sa .*\\b$1=\\([0-9]*\\).*/\\1/p" $SA
 }
 
 # busy ROW N KEY "ns N idle M": how long the CPU worked, and how long it took
@@ -68,17 +62,10 @@ timed()
 # Bytes that the kernel has taken for itself
 kernel_bytes()
 {
-	local key value sum=0
-
-	# until RCU has freed what it has to
-	read -r -t 0.5 -u "${lib_nap:?}"
-	while read -r key value _; do
-		case $key in
-		MemTotal:) sum=$((sum + value)) ;;
-		MemFree:|Cached:|Buffers:|AnonPages:) sum=$((sum - value)) ;;
-		esac
-	done </proc/meminfo
-	echo $((sum * 1024))
+	sleep 1
+	awk '$1 == "MemTotal:" { sum += $2 }
+		$1 == "MemFree:" || $1 == "Cached:" || $1 == "Buffers:" || $1 == "AnonPages:" { sum -= $2 }
+		END { printf "%d\n", sum * 1024 }' /proc/meminfo
 }
 
 up()
@@ -112,11 +99,14 @@ scale_peers()
 		each_peer "$n" | ip -batch - || die "no neighbours"
 		before=$(kernel_bytes)
 		paths=$(sa path)
-		timed peers "$n" resolve path $((paths + n)) "$meter" spray 10.96.0.0 9 18 0 "$n"
+		timed peers "$n" resolve path $((paths + n)) "$meter" spray 10.96.0.0 9 18 "$n" "$n"
 		after=$(kernel_bytes)
 		keep peers "$n" messages $(($(sa path) - paths))
 		# of fewer, the page allocator's own ups and downs are larger
 		[ "$n" -lt 1000 ] || keep peers "$n" bytes $(((after - before) / n))
+		# the clock leaps while the guest waits for its disk, far enough for a driver to forget
+		# idle peers: so they are asked for anew, if need be, right before packets are counted
+		"$meter" spray 10.96.0.0 9 18 "$n" "$n" >/dev/null
 		said=$("$meter" spray 10.96.0.0 9 18 "$packets" "$n") || die "spray $n"
 		busy peers "$n" packets "$said"
 		keep peers "$n" count "$packets"
