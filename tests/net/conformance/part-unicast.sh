@@ -100,12 +100,16 @@ part_unicast_counters()
 
 	ip neigh replace "$T_IP4_B" lladdr "$(in_b cat "/sys/class/net/$T_IF_B/address")" \
 		dev "$T_IF_A" nud permanent
+	# B answers that nobody listens, and must not have to ask for A
+	in_b ip neigh replace "$T_IP4_A" lladdr "$(cat "/sys/class/net/$T_IF_A/address")" \
+		dev "$T_IF_B" nud permanent
 	before=$(counter_b rx_bytes)
 	is "A27 transmitted: IP and the 4 octets of encapsulation" \
 		"$(grown tx_bytes poke udp "$T_IP4_B" 9 972 20)" $((20 * 1004))
 	is "A27 received: IP alone" $(($(counter_b rx_bytes) - before)) $((20 * 1000))
 	is "packets are counted" "$(grown tx_packets poke udp "$T_IP4_B" 9 972 20)" 20
 	ip neigh del "$T_IP4_B" dev "$T_IF_A"
+	in_b ip neigh del "$T_IP4_A" dev "$T_IF_B"
 	is "received errors stay 0" "$(counter_b rx_errors)" 0
 	quiet_ipv6 0
 }
