@@ -3,7 +3,7 @@
  * Stored packets: those that must not, or cannot, arrive in the call of their sender.
  *
  * A frame is a copy of a packet, payload included, and the port at which it will arrive. The fault
- * stage makes them of packets that it delays, doubles or spoils; the subnet administration stub and
+ * stage makes them of packets that it delays, doubles or spoils; the built-in SA and
  * ghost peers make them of their answers, because nothing may be sent back while the locks of the
  * asker are held.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the two halves of the subnet manager stub share: vib_sm.c, which brings a subnet up, and
+ * What the two halves of the built-in subnet manager share: vib_sm.c, which brings a subnet up, and
  * vib_sa.c, which answers queries about it.
  *
  * Locks, outer to inner:

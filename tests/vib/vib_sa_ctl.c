@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What tests do to the subnet manager stub: rules that spoil its answers, settings, broadcast
+ * What tests do to the built-in subnet manager: rules that spoil its answers, settings, broadcast
  * groups, and the files that show what it knows. All of it runs in process context, under
  * vib_ctl_mutex, by which a manager stays; sa->lock keeps the tables together for queries that come
  * meanwhile.
