@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Answers of the built-in subnet manager: path records, multicast membership, what the class can do.
+ * Answers of the built-in subnet manager: path records, multicast membership, what the class can
+ * do.
  *
  * A request reaches vib_sa_rx() in the context of its sender, under RCU and locks of a queue pair.
  * It is judged by the rules that a test has made, answered from tables under sa->lock, and the
