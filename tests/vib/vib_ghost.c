@@ -10,8 +10,9 @@
  *	QPN	0x800000 + LID
  *	IPv4	first address + (LID - first LID); in any IPv6 prefix the GUID is the interface
  *
- * Ghosts take part in every multicast group and are known to the built-in subnet manager; OpenSM does
- * not see them. Packets come in the context of their sender, under RCU; answers leave as frames.
+ * Ghosts take part in every multicast group and are known to the built-in subnet manager; OpenSM
+ * does not see them. Packets come in the context of their sender, under RCU; answers leave as
+ * frames.
  */
 #include "vib.h"
 
