@@ -77,6 +77,9 @@ static void link_run(struct link_news news[2], bool retrain)
 	u8 width = 0, speed = 0;
 
 	news[1].lp = b;
+	/* over a wire, training is agreed on by both its ends */
+	if (retrain && b && b->wire)
+		b->plugged = false;
 	if (b && a->plugged && b->plugged && a->enabled && b->enabled) {
 		width = READ_ONCE(a->width_en) & READ_ONCE(b->width_en);
 		speed = READ_ONCE(a->speed_en) & READ_ONCE(b->speed_en);

@@ -11,12 +11,14 @@
  * for the far one and is ACTIVE as long as the link is up. Whether it is up is agreed by hellos:
  *
  * - Each end says hello twice a second, and at once when something has changed: who it is (a
- *   number drawn when the wire was made), whom it hears, whether its port wants the link, and how
- *   often the link went down at its own will. The link trains when both want it and hear each
- *   other.
+ *   number drawn when the wire was made), whom it hears, whether its port wants the link, how
+ *   often the link has gone down here, and how often, as far as it knows, there. The link trains
+ *   when both want it, hear each other and the other end knows of every time that it went down
+ *   here.
  * - It goes down when the other end does not want it any more, was made anew, or has been silent
- *   for too long; and when the interface goes down, loses its carrier or leaves its network
- *   namespace. When the other end says that the link went down meanwhile, it trains again here too.
+ *   for too long; when the interface goes down, loses its carrier or leaves its network namespace;
+ *   and when the other end says that it went down there, be it for a moment. So no end trains
+ *   while the other one still is what it was before.
  *
  * Frames are Ethernet frames of a type reserved for experiments: a header with magic, session and
  * sequence number, then a hello or a packet as vib_pack() writes it. Whatever comes in is checked
@@ -70,7 +72,8 @@ struct wire_hdr {
 
 struct wire_hello {
 	__be32 heard;		/* session that the sender hears, or 0 */
-	__be32 falls;		/* how often the link went down at its will */
+	__be32 falls;		/* how often the link went down there */
+	__be32 seen;		/* how often it went down here, as far as they know there */
 	u8 flags;
 	u8 width;
 	u8 speed;
@@ -123,13 +126,14 @@ struct vib_wire {
 	struct packet_type pt;		/* I */
 	u32 session;			/* I: never 0 */
 	unsigned long timeout;		/* I: jiffies */
-	atomic_t falls;			/* how often the link went down at our will */
 	atomic64_t count[WIRE_COUNTS];
 	u8 near_mtu_cap;		/* I: of the port here, before it was wired */
 
 	spinlock_t lock;		/* the session: what follows up to txq */
+	u32 falls;			/* L: how often the link went down here */
 	u32 peer;			/* L: session of the other end, 0 while nobody is heard */
-	u32 peer_falls;			/* L */
+	u32 peer_falls;			/* L: how often it went down there */
+	u32 peer_seen;			/* L: how many of our falls they know of there */
 	bool peer_wants;		/* L */
 	bool peer_hears;		/* L */
 	unsigned long heard;		/* L: jiffies of the last hello */
@@ -253,7 +257,8 @@ static void wire_say_hello(struct vib_wire *wire)
 	hello = (struct wire_hello *)skb->data;
 	memset(hello, 0, sizeof(*hello));
 	hello->heard = cpu_to_be32(READ_ONCE(wire->peer));
-	hello->falls = cpu_to_be32(atomic_read(&wire->falls));
+	hello->falls = cpu_to_be32(READ_ONCE(wire->falls));
+	hello->seen = cpu_to_be32(READ_ONCE(wire->peer_falls));
 	rcu_read_lock();
 	near = rcu_dereference(wire->far.peer);
 	if (wire_wanted(near)) {
@@ -293,6 +298,32 @@ void vib_wire_xmit(struct vib_lport *far, const struct vib_pkt *pkt, unsigned in
 	wire_queue(wire, skb, WIRE_DATA, min_t(unsigned int, hops, U8_MAX));
 }
 
+/* --- the session ----------------------------------------------------------------------------- */
+
+/* Brings the link to the state that follows from all that is known about the other end */
+static void __wire_settle(struct vib_wire *wire)
+{
+	bool up = wire->peer && wire->peer_hears && wire->peer_wants &&
+		  wire->peer_seen == wire->falls &&
+		  netif_running(wire->dev) && netif_carrier_ok(wire->dev);
+
+	lockdep_assert_held(&wire->lock);
+	if (READ_ONCE(wire->far.plugged) == up)
+		return;
+	if (!up)
+		WRITE_ONCE(wire->falls, wire->falls + 1);
+	vib_lport_link(&wire->far, up);
+}
+
+/* The link went down at one end: it trains again only after the other end has heard of it */
+static void __wire_fall(struct vib_wire *wire)
+{
+	lockdep_assert_held(&wire->lock);
+	WRITE_ONCE(wire->falls, wire->falls + 1);
+	if (READ_ONCE(wire->far.plugged))
+		vib_lport_link(&wire->far, false);
+}
+
 /**
  * vib_wire_news - the port at this end of a wire was plugged, disabled, trained and the like
  * @far: the link port that stands for the other end
@@ -302,22 +333,15 @@ void vib_wire_xmit(struct vib_lport *far, const struct vib_pkt *pkt, unsigned in
  */
 void vib_wire_news(struct vib_lport *far, bool fell)
 {
-	if (fell)
-		atomic_inc(&far->wire->falls);
-	wire_say_hello(far->wire);
-}
+	struct vib_wire *wire = far->wire;
+	unsigned long flags;
 
-/* --- the session ----------------------------------------------------------------------------- */
-
-/* Brings the link to the state that follows from all that is known about the other end */
-static void __wire_settle(struct vib_wire *wire)
-{
-	bool up = wire->peer && wire->peer_hears && wire->peer_wants &&
-		  netif_running(wire->dev) && netif_carrier_ok(wire->dev);
-
-	lockdep_assert_held(&wire->lock);
-	if (READ_ONCE(wire->far.plugged) != up)
-		vib_lport_link(&wire->far, up);
+	if (fell) {
+		spin_lock_irqsave(&wire->lock, flags);
+		__wire_fall(wire);
+		spin_unlock_irqrestore(&wire->lock, flags);
+	}
+	wire_say_hello(wire);
 }
 
 /* Nobody is heard any more */
@@ -369,15 +393,17 @@ static void __wire_meet(struct vib_wire *wire, u32 session, u32 seq, const u8 *m
 	spin_unlock(&wire->txq.lock);
 }
 
-/* What a hello says about the other end; the link follows */
-static void __wire_learn(struct vib_wire *wire, const struct wire_hello *hello, bool first)
+/* What a hello says about the other end; the link follows. Is it to be answered at once? */
+static bool __wire_learn(struct vib_wire *wire, const struct wire_hello *hello, bool first)
 {
 	u32 falls = be32_to_cpu(hello->falls);
 	bool fell = !first && falls != wire->peer_falls;
+	u32 before = wire->falls;
 
 	lockdep_assert_held(&wire->lock);
 	wire->heard = jiffies;
-	wire->peer_falls = falls;
+	WRITE_ONCE(wire->peer_falls, falls);
+	wire->peer_seen = be32_to_cpu(hello->seen);
 	wire->peer_hears = be32_to_cpu(hello->heard) == wire->session;
 	wire->peer_wants = hello->flags & WIRE_WANTED;
 	spin_lock(&wire->far.lock);
@@ -385,8 +411,9 @@ static void __wire_learn(struct vib_wire *wire, const struct wire_hello *hello, 
 	WRITE_ONCE(wire->far.speed_en, hello->speed);
 	spin_unlock(&wire->far.lock);
 	if (fell && READ_ONCE(wire->far.plugged))
-		vib_lport_retrain(&wire->far);
+		__wire_fall(wire);
 	__wire_settle(wire);
+	return first || fell || wire->falls != before;
 }
 
 static bool wire_mac_is_peer(struct vib_wire *wire, const u8 *mac)
@@ -404,7 +431,7 @@ static void wire_rx_hello(struct vib_wire *wire, const struct wire_hdr *hdr, con
 			  const struct wire_hello *hello)
 {
 	u32 session = be32_to_cpu(hdr->session);
-	bool first = false, ours;
+	bool answer = false, first, ours;
 	unsigned long flags;
 
 	spin_lock_irqsave(&wire->lock, flags);
@@ -414,12 +441,12 @@ static void wire_rx_hello(struct vib_wire *wire, const struct wire_hdr *hdr, con
 		first = wire->peer != session;
 		if (first)
 			__wire_meet(wire, session, be32_to_cpu(hdr->seq) + 1, mac);
-		__wire_learn(wire, hello, first);
+		answer = __wire_learn(wire, hello, first);
 	}
 	spin_unlock_irqrestore(&wire->lock, flags);
 	if (!ours)
 		wire_count(wire, WIRE_BAD_SESSION);
-	else if (first)
+	else if (answer)
 		wire_say_hello(wire);
 }
 

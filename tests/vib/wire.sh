@@ -90,6 +90,21 @@ downed_since()
 	[ "$(cat "$DOWNED")" -gt "$1" ]
 }
 
+# forgets N: N times, one end of the wire loses the session and cannot say so until it is back
+forgets()
+{
+	local i
+
+	for i in $(seq "$1"); do
+		ip link set x1 nomaster
+		ip link set w1 down
+		ip link set w1 up
+		ip link set x1 master br0
+		wait_for 5 wire_is w1 up 1 || return 1
+		wait_carrier 30 || return 1
+	done
+}
+
 test_link()
 {
 	local n
@@ -116,6 +131,7 @@ test_link()
 	check "interface down" wait_for 2 wire_is w1 up 0
 	ip link set w1 up
 	check "interface up: carrier" wait_carrier 60
+	check "an end that fell and is back before the other one missed it: carrier" forgets 8
 	ctl unwire vib1:1
 	check "unwired: the other end hears it at once" wait_for 1 wire_is w0 heard 0
 	ctl wire vib1:1 w1
