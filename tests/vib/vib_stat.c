@@ -14,6 +14,7 @@
 #include <linux/debugfs.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
+#include <linux/stacktrace.h>
 #include <linux/string.h>
 
 struct vib_count vib_objs[VIB_OBJ_NR];
@@ -99,6 +100,29 @@ struct fail_order {
 
 static struct fail_order fail_orders[VIB_FAIL_NR];
 static DEFINE_SPINLOCK(fail_lock);
+
+/* Functions that the log shows of those that led to an oracle */
+#define ORACLE_DEPTH 6
+
+/**
+ * vib_oracle - count something that should not have happened
+ * @which: what
+ *
+ * The first of each kind, since they were last set to zero, tells the log who was at work.
+ *
+ * Context: any.
+ */
+void vib_oracle(enum vib_oracle which)
+{
+	unsigned long by[ORACLE_DEPTH] = {};
+
+	if (atomic64_inc_return(&vib_oracles[which]) != 1)
+		return;
+	stack_trace_save(by, ORACLE_DEPTH, 1);
+	pr_info("vib: oracle %s: %ps < %ps < %ps < %ps < %ps < %ps\n", oracle_names[which],
+		(void *)by[0], (void *)by[1], (void *)by[2], (void *)by[3], (void *)by[4],
+		(void *)by[5]);
+}
 
 /**
  * vib_obj_add - count a new object
