@@ -297,6 +297,7 @@ struct vib_qpc {
 	enum ib_qp_state state;			/* B, but SQE is entered under S alone */
 	u32 qkey;				/* B */
 	u16 pkey_index;				/* B */
+	bool dying;				/* B: being destroyed */
 	bool sig_all;				/* I */
 	bool block_loop;			/* I: no multicast of its own comes back */
 
