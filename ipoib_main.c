@@ -66,6 +66,10 @@ static int ipoib_ndo_init(struct net_device *dev)
 	struct ipoib_dev *d = ipoib_priv(dev);
 	int err;
 
+	/* a child may have been asked for with more; there is one ring each way */
+	err = netif_set_real_num_queues(dev, 1, 1);
+	if (err)
+		return err;
 	err = ipoib_target_table_init(d);
 	if (err)
 		return err;
