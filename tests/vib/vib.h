@@ -20,7 +20,9 @@
  *	qpc->sq_lock		send queue of the sender
  *	port->mcast_lock	writers of the multicast attach table
  *	qpc->rq_lock		receive queue of the receiver; no sq_lock is ever taken under it
+ *	srq->lock		shared receive queue
  *	cq->lock		completion ring
+ *	rc->mail_lock		leaf: acknowledgments for a requester
  *	hca->ev_lock		leaf: may events still be raised?
  *	(locks of vib_fabric.h)	leaves as far as this file is concerned
  *
@@ -64,6 +66,11 @@ struct seq_file;
 #define VIB_QPN_MAX		0xfffff0
 #define VIB_MCAST_BITS		6		/* buckets of a port's attach table */
 #define VIB_LSO_HDR_MAX		128
+#define VIB_MAX_SRQ		1024
+#define VIB_MAX_SRQ_WR		32767
+#define VIB_MAX_RD_ATOM		16
+#define VIB_PSN_MASK		0xffffff
+#define VIB_AETH_LEN		4
 
 /* Kinds of objects that are counted, see vib_obj_add() */
 enum vib_obj {
@@ -74,6 +81,7 @@ enum vib_obj {
 	VIB_OBJ_AH,
 	VIB_OBJ_MR,
 	VIB_OBJ_ATTACH,
+	VIB_OBJ_RC,			/* those of the QPs that are reliable connections */
 	VIB_OBJ_NR,
 };
 
@@ -122,6 +130,11 @@ enum vib_failop {
 	VIB_FAIL_QUERY_DEVICE,
 	VIB_FAIL_PROCESS_MAD,
 	VIB_FAIL_ENABLE_DRIVER,
+	VIB_FAIL_CREATE_SRQ,
+	VIB_FAIL_MODIFY_SRQ,
+	VIB_FAIL_QUERY_SRQ,
+	VIB_FAIL_POST_SRQ_RECV,
+	VIB_FAIL_RESIZE_CQ,
 	VIB_FAIL_NR,
 };
 
@@ -148,6 +161,10 @@ enum vib_csum {
  * @scribble: fill the GRH room of receive buffers when no GRH came
  * @rxpoison: fill receive buffers when they are posted
  * @max_sge: limit of the scatter lists that HCAs registered from now on offer
+ * @srq: HCAs registered from now on have shared receive queues
+ * @srq_sge: limit of the scatter lists in these
+ * @rnr_grace_us: how long a receiver without a buffer is given, whatever its peer's patience
+ * @timeout_shift: acknowledgments are waited for 2^@timeout_shift times shorter
  */
 struct vib_knobs {
 	enum vib_comp comp;
@@ -158,6 +175,10 @@ struct vib_knobs {
 	bool scribble;
 	bool rxpoison;
 	unsigned int max_sge;
+	bool srq;
+	unsigned int srq_sge;
+	unsigned int rnr_grace_us;
+	unsigned int timeout_shift;
 };
 
 /**
@@ -184,6 +205,11 @@ struct vib_knobs {
  * @has_imm: @imm is valid
  * @solicited: the receiver's completion counts as solicited
  * @csum_ok: the sums in the payload are right, or pass for right
+ * @rc: part of a reliable connection, what follows is valid and @sqpn and @qkey are not
+ * @ack_req: the sender wants to hear of it
+ * @op: one of IB_OPCODE_RC_SEND_* or IB_OPCODE_RC_ACKNOWLEDGE
+ * @psn: packet sequence number
+ * @aeth: of an acknowledgment, syndrome and message number
  * @grh: global route header
  */
 struct vib_pkt {
@@ -209,8 +235,19 @@ struct vib_pkt {
 	bool has_imm;
 	bool solicited;
 	bool csum_ok;
+	bool rc;
+	bool ack_req;
+	u8 op;
+	u32 psn;
+	u32 aeth;
 	struct ib_grh grh;
 };
+
+/* Bytes between BTH and payload of a packet of a connection, but for immediate data */
+static inline u32 vib_rc_ext_len(const struct vib_pkt *pkt)
+{
+	return pkt->op == IB_OPCODE_RC_ACKNOWLEDGE ? VIB_AETH_LEN : 0;
+}
 
 /* A packet with a copy of its payload, on its way to a port; see vib_frame.c */
 struct vib_frame {
@@ -245,8 +282,8 @@ struct vib_cq {
 	struct ib_cq ibcq;
 	struct vib_hca *hca;			/* I */
 	struct vib_cqe *ring;			/* L */
-	u32 mask;				/* I */
-	u32 size;				/* I: what the consumer may rely on */
+	u32 mask;				/* L */
+	u32 size;				/* L: what the consumer may rely on */
 	u32 vector;				/* I */
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
@@ -277,6 +314,27 @@ struct vib_rwqe {
 	u32 nsge;
 	u32 len;
 	bool bad_key;
+};
+
+/* A ring of posted receives; who holds which lock is its owner's affair */
+struct vib_rq {
+	u32 head;				/* next to post, free-running */
+	u32 tail;				/* next to fill, free-running */
+	u32 size;
+	u32 max_sge;
+	u32 mask;
+	struct vib_rwqe *wqe;
+	struct ib_sge *sge;			/* max_sge for each of wqe */
+};
+
+/* What a QP tells its owner from process context, see vib_qp_raise(); in this order */
+enum vib_qp_ev {
+	VIB_QP_EV_COMM_EST,
+	VIB_QP_EV_SQ_DRAINED,
+	VIB_QP_EV_REQ_ERR,
+	VIB_QP_EV_FATAL,
+	VIB_QP_EV_LAST_WQE,
+	VIB_QP_EV_NR,
 };
 
 /*
@@ -313,14 +371,8 @@ struct vib_qpc {
 
 	/* receiver */
 	spinlock_t rq_lock ____cacheline_aligned_in_smp;
-	u32 rq_head;				/* R: next to post, free-running */
-	u32 rq_tail;				/* R: next to fill, free-running */
-	u32 rq_size;				/* I */
-	u32 rq_max_sge;				/* I */
-	u32 rq_mask;				/* I */
+	struct vib_rq rq;			/* R */
 	bool rq_broken;				/* R: on its way into ERR */
-	struct vib_rwqe *rwqe;			/* R */
-	struct ib_sge *rsge;			/* R: rq_max_sge for each of rwqe */
 
 	/* poller */
 	u32 sq_tail ____cacheline_aligned_in_smp; /* written under send_cq->lock */
@@ -329,6 +381,9 @@ struct vib_qpc {
 	struct rcu_head rcu;
 	struct work_struct ev_work;		/* process context: errors, events */
 	struct list_head entry;			/* hca->qp_list, under hca->obj_lock */
+	unsigned long events;			/* enum vib_qp_ev, atomic bits */
+	struct vib_rc *rc;			/* I: NULL for datagrams */
+	struct vib_srq *srq;			/* I: NULL with a receive queue of its own */
 	atomic_t attached;			/* multicast groups */
 	atomic64_t drops;			/* packets that found no receive buffer */
 	struct ib_qp_attr attr;			/* what query_qp() gives back; under S */
@@ -344,8 +399,22 @@ struct vib_pd {
 	struct ib_pd ibpd;
 };
 
+/*
+ * Shared receive queue
+ *
+ * L: @lock   I: set once
+ */
 struct vib_srq {
 	struct ib_srq ibsrq;
+	struct vib_hca *hca;			/* I */
+	u32 num;				/* I: for people */
+	spinlock_t lock;			/* the ring and what its owner is told */
+	struct vib_rq rq;			/* L */
+	u32 limit;				/* L: fewer than these are told; 0: none */
+	bool limit_hit;				/* L: to be told */
+	bool failed;				/* L: the same for an error that a test ordered */
+	struct work_struct ev_work;		/* process context: tells its owner */
+	struct list_head entry;			/* hca->srqs, under hca->obj_lock */
 };
 
 /* With ahcheck=1: sends that name an address handle and whose completion was not polled yet */
@@ -354,17 +423,97 @@ struct vib_ah_use {
 	atomic_t sends;
 };
 
-/* An address handle, in the form that post_send wants it; set once */
-struct vib_ah {
-	struct ib_ah ibah;
-	struct rdma_ah_attr attr;
+/* Where packets go, in the form that senders want it */
+struct vib_av {
 	u16 dlid;
 	u8 sl;
 	u8 path_bits;
 	u8 sgid_index;
 	bool has_grh;
 	struct ib_grh grh;			/* without SGID and length */
+};
+
+/* An address handle; set once */
+struct vib_ah {
+	struct ib_ah ibah;
+	struct rdma_ah_attr attr;
+	struct vib_av av;
 	struct vib_ah_use *use;			/* NULL without ahcheck */
+};
+
+/* One posted send of a reliable connection */
+struct vib_swqe {
+	struct ib_cqe *wr_cqe;
+	__be32 imm;
+	u32 len;
+	u32 psn;		/* of its first packet */
+	u32 npkts;
+	u32 nsge;
+	enum ib_wc_status error;	/* what it will end with instead of being sent */
+	bool has_imm;
+	bool solicited;
+	bool signaled;
+};
+
+/* What came back from the responder and was not looked at yet; newer words replace older ones */
+struct vib_rc_mail {
+	bool acked;
+	bool naked;
+	u8 syndrome;		/* of the NAK */
+	u32 ack_psn;
+	u32 nak_psn;
+};
+
+/*
+ * The part of a QP that only reliable connections have, see vib_rc.c and vib_rc_rx.c
+ *
+ * PSNs are 24 bits wide. Letters as for struct vib_qpc; M: mail_lock
+ */
+struct vib_rc {
+	struct vib_qpc *qpc;			/* I */
+	struct vib_av av;			/* B */
+	u32 dqpn;				/* B */
+	u32 pmtu;				/* B: bytes of payload in a packet */
+
+	/* requester */
+	struct vib_swqe *swqe;			/* S: by queue position */
+	struct ib_sge *ssge;			/* S: sq_max_sge for each of swqe */
+	u32 una;				/* S: oldest WR that is not completed */
+	u32 una_psn;				/* S: oldest packet that is not acknowledged */
+	u32 next;				/* S: WR to send from */
+	u32 next_psn;				/* S: packet of it to send next */
+	u32 sent_psn;				/* S: first packet that was never sent */
+	u32 post_psn;				/* S: first packet of the next WR to be posted */
+	u8 retry_left;				/* S */
+	u8 rnr_left;				/* S */
+	bool rnr_wait;				/* S: the receiver has no buffer; until the timer */
+	bool ticking;				/* S: an acknowledgment is due at deadline */
+	bool drained;				/* S: in SQD, and nothing is on its way */
+	ktime_t deadline;			/* S */
+	ktime_t rnr_since;			/* S: 0 if the receiver had a buffer */
+	struct hrtimer timer;
+	struct tasklet_struct tasklet;		/* mail came while nobody was sending */
+	u64 resent;				/* S: packets */
+	u64 timeouts;				/* S */
+	u64 rnrs;				/* S */
+
+	spinlock_t mail_lock;			/* leaf: the three that follow */
+	struct vib_rc_mail mail;		/* M */
+	bool running;				/* M: somebody sends and will look at the mail */
+	bool dead;				/* M */
+
+	/* responder */
+	u32 epsn;				/* R: packet that is expected */
+	u32 msn;				/* R: messages received */
+	bool nak_sent;				/* R: said so, and wait for it to be sent again */
+	bool rx_busy;				/* R: in the middle of a message */
+	bool est_told;				/* R: of communication established */
+	u32 rx_len;				/* R: bytes of the message so far */
+	u32 rx_i;				/* R: where in rx_sge the next byte goes */
+	u32 rx_off;				/* R */
+	struct vib_rwqe rx_wqe;			/* R: the receive that the message fills */
+	struct ib_sge *rx_sge;			/* R */
+	u32 rnr_force;				/* R: messages to refuse by order of a test */
 };
 
 /* A QP in a multicast group of a port */
@@ -417,9 +566,12 @@ struct vib_hca {
 	bool tso_cap;				/* I: segmentation offload is offered */
 	struct xarray qps;			/* by QPN; read under RCU */
 	u32 qpn_next;
-	spinlock_t obj_lock;			/* the two lists */
+	spinlock_t obj_lock;			/* the three lists */
 	struct list_head qp_list;
 	struct list_head cqs;
+	struct list_head srqs;
+	u32 srq_next;				/* number of the next one, under obj_lock */
+	bool srq_cap;				/* I: shared receive queues are offered */
 	spinlock_t ev_lock;			/* live */
 	bool live;				/* events may be dispatched */
 	bool fatal;				/* posts fail: the device was torn out */
@@ -443,6 +595,11 @@ static inline struct vib_cq *to_vcq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct vib_cq, ibcq);
 }
 
+static inline struct vib_srq *to_vsrq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct vib_srq, ibsrq);
+}
+
 static inline struct vib_qpc *to_vqpc(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct vib_qp, ibqp)->qpc;
@@ -461,10 +618,40 @@ static inline void *vib_sge_ptr(const struct ib_sge *sge)
 	return (void *)(uintptr_t)sge->addr;
 }
 
+static inline u32 vib_psn_add(u32 psn, u32 n)
+{
+	return (psn + n) & VIB_PSN_MASK;
+}
+
+/* How far @a is ahead of @b; negative if it is behind */
+static inline s32 vib_psn_diff(u32 a, u32 b)
+{
+	return (s32)((a - b) << 8) >> 8;
+}
+
 /* Biggest UD payload that may leave @port now, in bytes */
 static inline u32 vib_port_mtu(const struct vib_port *port)
 {
 	return 128U << READ_ONCE(port->lport.mtu);
+}
+
+/*
+ * Addresses of a packet that leaves by @lp; @headers: bytes between its GRH, if it has one, and its
+ * payload, and of the invariant CRC
+ */
+static inline void vib_av_fill(const struct vib_av *av, const struct vib_lport *lp,
+			       struct vib_pkt *pkt, u16 headers)
+{
+	pkt->slid = READ_ONCE(lp->lid) | (av->path_bits & ((1 << READ_ONCE(lp->lmc)) - 1));
+	pkt->dlid = av->dlid;
+	pkt->sl = av->sl;
+	pkt->has_grh = av->has_grh;
+	if (!av->has_grh)
+		return;
+	pkt->grh = av->grh;
+	pkt->grh.paylen = cpu_to_be16(ALIGN(pkt->len, 4) + headers);
+	pkt->grh.sgid.global.subnet_prefix = cpu_to_be64(READ_ONCE(lp->gid_prefix));
+	pkt->grh.sgid.global.interface_id = cpu_to_be64(READ_ONCE(lp->guids[av->sgid_index]));
 }
 
 /* Port @num (1..) of @hca, NULL if there is none */
@@ -497,6 +684,7 @@ void vib_hca_event(struct vib_port *port, enum ib_event_type event);
 
 /* vib_verbs.c */
 extern const struct ib_device_ops vib_dev_ops;
+int vib_av_set(struct vib_hca *hca, struct vib_av *av, const struct rdma_ah_attr *attr);
 
 /* vib_cq.c */
 int vib_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -505,6 +693,7 @@ int vib_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int vib_poll_cq(struct ib_cq *ibcq, int n, struct ib_wc *wc);
 int vib_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 int vib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period);
+int vib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata);
 struct vib_cqe *__vib_cq_reserve(struct vib_cq *cq);
 void __vib_cq_commit(struct vib_cq *cq, bool solicited);
 void vib_cq_hold(struct vib_cq *cq, unsigned int ms);
@@ -526,7 +715,14 @@ void __vib_qp_sends_polled(struct vib_qpc *qpc, u32 from, u32 to);
 int vib_qp_harm(struct vib_hca *hca, u32 qpn, enum ib_wc_status status, unsigned int hold_ms);
 void vib_qpc_put(struct vib_qpc *qpc);
 void vib_qpc_to_err(struct vib_qpc *qpc);
+void __vib_qpc_to_err(struct vib_qpc *qpc);
 void __vib_qpc_break(struct vib_qpc *qpc);
+void vib_qp_raise(struct vib_qpc *qpc, enum vib_qp_ev ev);
+void vib_qp_push_flush(struct vib_qpc *qpc, struct vib_cq *cq, struct ib_cqe *wr_cqe, bool send,
+		       u32 sq_pos);
+void __vib_qp_send_done(struct vib_qpc *qpc, struct ib_cqe *wr_cqe, enum ib_wc_opcode opcode,
+			enum ib_wc_status status, u32 pos);
+int vib_qp_do(struct vib_hca *hca, u32 qpn, int (*fn)(struct vib_qpc *qpc, u32 val), u32 val);
 struct vib_qpc *vib_qpc_find(struct vib_port *port, u32 qpn);
 void vib_qps_show(struct vib_hca *hca, struct seq_file *s);
 
@@ -536,6 +732,42 @@ void vib_ud_deliver(struct vib_port *port, struct vib_pkt *pkt);
 void vib_ud_rx(struct vib_port *port, struct vib_qpc *qpc, struct vib_pkt *pkt);
 u32 vib_pkt_copy(const struct vib_pkt *pkt, void *buf, u32 off, u32 len);
 bool vib_sge_ok(const struct ib_sge *sge);
+enum ib_wc_status vib_send_list(const struct ib_send_wr *wr, u32 *len);
+void vib_rx_drop(struct vib_port *port, enum vib_rx_drop why);
+bool vib_pkey_match(u16 mine, u16 theirs);
+
+/* vib_rq.c: rings of receives, and those that QPs share */
+int vib_rq_alloc(struct vib_rq *rq, u32 size, u32 max_sge);
+void vib_rq_free(struct vib_rq *rq);
+int __vib_rq_post(struct vib_rq *rq, const struct ib_recv_wr *wr);
+bool __vib_rq_take(struct vib_rq *rq, struct vib_rwqe *wqe, struct ib_sge *sge);
+int vib_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
+int vib_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr, enum ib_srq_attr_mask mask,
+		   struct ib_udata *udata);
+int vib_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
+int vib_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int vib_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		      const struct ib_recv_wr **bad_wr);
+bool vib_srq_take(struct vib_srq *srq, struct vib_rwqe *wqe, struct ib_sge *sge);
+int vib_srq_fail(struct vib_hca *hca, u32 num);
+void vib_srqs_show(struct vib_hca *hca, struct seq_file *s);
+
+/* vib_rc.c: the sending half of a reliable connection; __ wants sq_lock */
+int vib_rc_alloc(struct vib_qpc *qpc);
+void vib_rc_free(struct vib_rc *rc);
+void vib_rc_stop(struct vib_rc *rc);
+int __vib_rc_check_attr(const struct vib_qpc *qpc, const struct ib_qp_attr *attr, int mask);
+void __vib_rc_apply(struct vib_qpc *qpc, const struct ib_qp_attr *attr, int mask);
+void __vib_rc_reset(struct vib_qpc *qpc);
+void __vib_rc_flush(struct vib_qpc *qpc);
+void __vib_rc_post(struct vib_qpc *qpc, const struct ib_send_wr *wr, u32 pos);
+void __vib_rc_run(struct vib_qpc *qpc);
+void __vib_rc_fill(const struct vib_qpc *qpc, struct vib_pkt *pkt);
+void vib_rc_mail(struct vib_rc *rc, const struct vib_pkt *pkt);
+void vib_rc_show(const struct vib_qpc *qpc, struct seq_file *s);
+
+/* vib_rc_rx.c: the receiving half */
+void vib_rc_rx(struct vib_port *port, struct vib_qpc *qpc, const struct vib_pkt *pkt);
 
 /* vib_lso.c */
 enum ib_wc_status vib_lso_send(struct vib_qpc *qpc, const struct ib_ud_wr *wr,

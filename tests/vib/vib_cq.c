@@ -278,6 +278,50 @@ int vib_modify_cq(struct ib_cq *ibcq, u16 count, u16 period)
 }
 
 /**
+ * vib_resize_cq - ib_device op resize_cq
+ * @ibcq: completion queue
+ * @cqe: completions that it shall hold from now on
+ * @udata: always NULL here
+ *
+ * Context: process.
+ * Return: 0; -EINVAL for a size that is out of range or less than what waits, -ENOMEM.
+ */
+int vib_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct vib_cq *cq = to_vcq(ibcq);
+	struct vib_cqe *ring;
+	u32 slots, i, used;
+	int ret;
+
+	ret = vib_fail(VIB_FAIL_RESIZE_CQ);
+	if (ret)
+		return ret;
+	if (cqe < 1 || cqe > VIB_MAX_CQE)
+		return -EINVAL;
+	slots = roundup_pow_of_two(cqe);
+	ring = kvcalloc(slots, sizeof(*ring), GFP_KERNEL);
+	if (!ring)
+		return -ENOMEM;
+	spin_lock_irq(&cq->lock);
+	used = cq->head - cq->tail;
+	if (used > cqe) {
+		ret = -EINVAL;
+	} else {
+		for (i = 0; i < used; i++)
+			ring[i] = cq->ring[(cq->tail + i) & cq->mask];
+		swap(cq->ring, ring);
+		cq->tail = 0;
+		cq->head = used;
+		cq->mask = slots - 1;
+		cq->size = cqe;
+		ibcq->cqe = cqe;
+	}
+	spin_unlock_irq(&cq->lock);
+	kvfree(ring);
+	return ret;
+}
+
+/**
  * vib_cq_hold - keep the completions of a CQ back for a while
  * @cq: completion queue
  * @ms: how long; 0 lets them go

@@ -14,6 +14,7 @@
  *	set dev KEY VALUE
  *	failop OP NTH COUNT ERRNO [COMM]	failop clear
  *	qperr A QPN STATUS			hold A QPN MS
+ *	rnr A QPN N				qpfatal A QPN | srqerr A SRQ
  *	fault A:1 in|out do=ACT [KEY=VALUE...]	fault A:1 clear
  *
  *	sa add S [lid=N] [prefix=V]		sa del S | sa sweep S | sa rereg S
@@ -30,7 +31,8 @@
  * A fault does ACT to packets that leave port A:1 or arrive there: drop, crc (drop, and count as
  * damaged), dup, flip (a bit of the payload), cut (to len= bytes), delay (by us= microseconds and
  * up to jitter= more), hold (until after= more that match have passed). It is about those of class=
- * any, smp, gmp, sa, cm, pma, data, ucast, mcast, arp, ip4, ip6 or ndisc, narrowed by slid=, dlid=,
+ * any, smp, gmp, sa, cm, pma, data, ud, rc, rcdata (messages of connections), rcack (what answers
+ * them), ucast, mcast, arp, ip4, ip6 or ndisc, narrowed by slid=, dlid=,
  * qpn= (of the receiver), and method= and attr= of a management datagram. Of these it lets skip=
  * pass, and hits count= of those that follow (0: all), or only ppm= of a million, by dice that
  * seed= throws. Several rules add up. debugfs vib/faults shows what they have done.
@@ -44,7 +46,10 @@
  * done.
  *
  * qperr makes the next send of queue pair QPN of HCA A end with enum ib_wc_status STATUS; hold
- * keeps the completions of its sends back for MS milliseconds. debugfs vib/A/qps has the numbers.
+ * keeps the completions of its sends back for MS milliseconds. rnr makes a connection's receiver
+ * say of the next N messages that it has no buffer. qpfatal takes a queue pair to the error state
+ * and tells its owner that the HCA failed it; srqerr tells the same of a shared receive queue.
+ * debugfs vib/A/qps and vib/A/srqs have the numbers.
  *
  * A wire makes an Ethernet interface of the writer's network namespace the cable of a port, see
  * vib_wire.c; a capture keeps what passes a port, see vib_capture.c.
@@ -393,44 +398,47 @@ static int ctl_set_cost(const char *val)
 	return ret;
 }
 
-static int ctl_set_max_sge(const char *val)
-{
-	unsigned int num;
-	int ret;
-
-	ret = kstrtouint(val, 0, &num);
-	if (ret)
-		return ret;
-	if (!num || num > VIB_MAX_SGE)
-		return -ERANGE;
-	WRITE_ONCE(vib_knobs.max_sge, num);
-	return 0;
-}
-
 static int ctl_set_knob(const char *key, const char *val)
 {
 	static const struct {
 		const char *key;
 		int (*set)(const char *val);
 		bool *flag;
+		unsigned int *num;
+		unsigned int min;
+		unsigned int max;
 	} knobs[] = {
 		{ "comp", ctl_set_comp },
 		{ "csum", ctl_set_csum },
 		{ "cost", ctl_set_cost },
-		{ "max_sge", ctl_set_max_sge },
 		{ "tso", .flag = &vib_knobs.tso },
 		{ "missed", .flag = &vib_knobs.missed },
 		{ "scribble", .flag = &vib_knobs.scribble },
 		{ "rxpoison", .flag = &vib_knobs.rxpoison },
+		{ "srq", .flag = &vib_knobs.srq },
+		{ "spurious", .num = &vib_knobs.spurious, .max = UINT_MAX },
+		{ "max_sge", .num = &vib_knobs.max_sge, .min = 1, .max = VIB_MAX_SGE },
+		{ "srq_sge", .num = &vib_knobs.srq_sge, .min = 1, .max = VIB_MAX_SGE },
+		{ "rnr_grace_us", .num = &vib_knobs.rnr_grace_us, .max = UINT_MAX },
+		{ "timeout_shift", .num = &vib_knobs.timeout_shift, .max = 31 },
 	};
-	unsigned int i;
+	unsigned int i, num;
+	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(knobs); i++) {
 		if (strcmp(key, knobs[i].key))
 			continue;
-		return knobs[i].set ? knobs[i].set(val) : kstrtobool(val, knobs[i].flag);
+		if (!knobs[i].num)
+			return knobs[i].set ? knobs[i].set(val) : kstrtobool(val, knobs[i].flag);
+		ret = kstrtouint(val, 0, &num);
+		if (ret)
+			return ret;
+		if (num < knobs[i].min || num > knobs[i].max)
+			return -ERANGE;
+		WRITE_ONCE(*knobs[i].num, num);
+		return 0;
 	}
-	return strcmp(key, "spurious") ? -EINVAL : kstrtouint(val, 0, &vib_knobs.spurious);
+	return -EINVAL;
 }
 
 static int ctl_set_pkey(struct vib_port *port, const struct ctl_args *args)
@@ -605,25 +613,6 @@ static int ctl_failop(struct ctl_args *args)
 	return ret ?: vib_fail_set(args->word[1], nth, count, -(int)error, ctl_arg(args, 5));
 }
 
-/* "qperr" and "hold" */
-static int ctl_qp(struct ctl_args *args)
-{
-	struct vib_hca *hca = __vib_hca_find(args->word[1]);
-	bool hold = !strcmp(args->word[0], "hold");
-	unsigned int qpn, num = 0;
-	int ret;
-
-	if (!hca)
-		return -ENODEV;
-	if (args->n != 4)
-		return -EINVAL;
-	ret = ctl_uint(args, 2, IB_QPN_MASK, &qpn) ?:
-	      ctl_uint(args, 3, hold ? CTL_WAIT_MAX : IB_WC_GENERAL_ERR, &num);
-	if (ret)
-		return ret;
-	return vib_qp_harm(hca, qpn, hold ? IB_WC_SUCCESS : num, hold ? num : 0);
-}
-
 static const struct ctl_cmd ctl_cmds[] = {
 	{ "hca", ctl_hca, 3, true },
 	{ "sw", ctl_sw, 3 },
@@ -636,6 +625,9 @@ static const struct ctl_cmd ctl_cmds[] = {
 	{ "failop", ctl_failop, 2 },
 	{ "qperr", ctl_qp, 4 },
 	{ "hold", ctl_qp, 4 },
+	{ "qpfatal", ctl_qp, 3 },
+	{ "rnr", ctl_qp, 4 },
+	{ "srqerr", ctl_srq, 3 },
 	{ "fault", ctl_fault, 3 },
 	{ "sa", ctl_sa, 3 },
 	{ "ghost", ctl_ghost, 3 },

@@ -34,6 +34,10 @@ int ctl_fault(struct ctl_args *args);
 int ctl_sa(struct ctl_args *args);
 int ctl_ghost(struct ctl_args *args);
 
+/* vib_ctl_qp.c */
+int ctl_qp(struct ctl_args *args);
+int ctl_srq(struct ctl_args *args);
+
 /* vib_ctl_wire.c */
 int ctl_wire(struct ctl_args *args);
 int ctl_unwire(struct ctl_args *args);

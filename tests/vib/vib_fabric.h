@@ -132,6 +132,10 @@ enum vib_class {
 	VIB_CLASS_IP4,
 	VIB_CLASS_IP6,
 	VIB_CLASS_ND,		/* IPv6 neighbour and router discovery */
+	VIB_CLASS_UD,		/* datagrams between neither QP0 nor QP1 */
+	VIB_CLASS_RC,		/* connections */
+	VIB_CLASS_RC_DATA,	/* their messages */
+	VIB_CLASS_RC_ACK,	/* their acknowledgments, good and bad */
 };
 
 /* What happens to a packet that a rule hits */

@@ -80,6 +80,10 @@ static const char *const class_names[] = {
 	[VIB_CLASS_IP4] = "ip4",
 	[VIB_CLASS_IP6] = "ip6",
 	[VIB_CLASS_ND] = "ndisc",
+	[VIB_CLASS_UD] = "ud",
+	[VIB_CLASS_RC] = "rc",
+	[VIB_CLASS_RC_DATA] = "rcdata",
+	[VIB_CLASS_RC_ACK] = "rcack",
 };
 
 static const char *const act_names[] = {
@@ -126,9 +130,12 @@ static bool match_mad_class(const struct vib_pkt *pkt, const u8 *head, u32 len, 
 	return pkt->dqpn == 1 && len > MAD_CLASS && head[MAD_CLASS] == class;
 }
 
-/* IP over InfiniBand names the protocol in the first two bytes */
+/* IP over InfiniBand names the protocol in the first two bytes of a message */
 static bool match_proto(const struct vib_pkt *pkt, const u8 *head, u32 len, u16 proto)
 {
+	if (pkt->rc && (pkt->op == IB_OPCODE_RC_SEND_MIDDLE || pkt->op == IB_OPCODE_RC_SEND_LAST ||
+			pkt->op == IB_OPCODE_RC_SEND_LAST_WITH_IMMEDIATE))
+		return false;
 	return pkt->dqpn > 1 && len > IPOIB_HDR && get_unaligned_be16(head) == proto;
 }
 
@@ -163,6 +170,14 @@ static bool match_class(enum vib_class class, const struct vib_pkt *pkt, const u
 		return match_proto(pkt, head, len, ETH_P_IPV6);
 	case VIB_CLASS_ND:
 		return match_proto(pkt, head, len, ETH_P_IPV6) && is_nd(head, len);
+	case VIB_CLASS_UD:
+		return pkt->dqpn > 1 && !pkt->rc;
+	case VIB_CLASS_RC:
+		return pkt->rc;
+	case VIB_CLASS_RC_DATA:
+		return pkt->rc && pkt->op != IB_OPCODE_RC_ACKNOWLEDGE;
+	case VIB_CLASS_RC_ACK:
+		return pkt->rc && pkt->op == IB_OPCODE_RC_ACKNOWLEDGE;
 	}
 	return false;
 }

@@ -328,7 +328,7 @@ void vib_ghosts_rx(struct vib_ghosts *ghosts, const struct vib_pkt *pkt)
 	bool mcast = pkt->dlid >= VIB_LID_MCAST;
 
 	atomic64_inc(&ghosts->count[mcast ? GHOST_RX_MCAST : GHOST_RX]);
-	if (ghosts->mode == GHOST_DROP || pkt->dqpn <= 1 || pkt->len <= GHOST_ENCAP ||
+	if (ghosts->mode == GHOST_DROP || pkt->rc || pkt->dqpn <= 1 || pkt->len <= GHOST_ENCAP ||
 	    pkt->len > GHOST_LEN_MAX)
 		return;
 	ghost_answer(ghosts, pkt);

@@ -93,8 +93,14 @@ static unsigned int seed = 1;
 module_param(seed, uint, 0444);
 MODULE_PARM_DESC(seed, "start of the first queue pair numbers");
 
+static bool srq = true;
+module_param(srq, bool, 0444);
+MODULE_PARM_DESC(srq, "offer shared receive queues");
+
 struct vib_knobs vib_knobs = {
 	.missed = true,
+	.srq_sge = VIB_MAX_SGE,
+	.rnr_grace_us = 20000,
 };
 
 /* vib_hcas and the life of its members, control commands */
@@ -176,12 +182,14 @@ static void hca_init(struct vib_hca *hca, unsigned int nports)
 	hca->ngids = gids;
 	hca->csum_cap = vib_knobs.csum != VIB_CSUM_OFF;
 	hca->tso_cap = vib_knobs.tso;
+	hca->srq_cap = vib_knobs.srq;
 	hca->qpn_next = VIB_QPN_MIN + (seed & 0xffff);
 	xa_init_flags(&hca->qps, XA_FLAGS_ALLOC | XA_FLAGS_LOCK_IRQ);
 	spin_lock_init(&hca->obj_lock);
 	spin_lock_init(&hca->ev_lock);
 	INIT_LIST_HEAD(&hca->qp_list);
 	INIT_LIST_HEAD(&hca->cqs);
+	INIT_LIST_HEAD(&hca->srqs);
 	INIT_LIST_HEAD(&hca->entry);
 }
 
@@ -473,6 +481,7 @@ static int __init vib_check_params(void)
 	vib_knobs.csum = s;
 	vib_knobs.tso = tso;
 	vib_knobs.max_sge = max_sge;
+	vib_knobs.srq = srq;
 	vib_cost_switch(cost);
 	if (ahcheck)
 		static_branch_enable(&vib_ah_key);

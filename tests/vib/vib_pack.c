@@ -5,11 +5,13 @@
  *
  *	LRH 8 | GRH 40, if any | BTH 12 | DETH 8 | immediate data 4, if any | payload | padding 0-3
  *
+ * Packets of reliable connections have no DETH, and acknowledgments an AETH of 4 bytes instead.
+ *
  * The two CRCs at the end are left out: a wire checks its frames by other means, and a capture
  * writes zeroes. Lengths in the headers count them all the same, as the real ones do.
  *
  * Packing is done for packets of our own, in the context of their sender, and cannot fail.
- * Unpacking believes nothing: whatever is not a datagram that this fabric could have packed is
+ * Unpacking believes nothing: whatever is not a packet that this fabric could have packed is
  * refused. Neither takes a lock or sleeps.
  */
 #include "vib.h"
@@ -27,12 +29,13 @@
 #define PACK_GRH_BTH		0x1b	/* next header of a GRH */
 #define PACK_LEN_MASK		0x7ff
 #define PACK_SE			0x80
+#define PACK_ACK_REQ		BIT(31)	/* in the word of the PSN */
 
 /* Bytes of all headers of a packet */
 static u32 pack_headers(const struct vib_pkt *pkt)
 {
-	return IB_LRH_BYTES + (pkt->has_grh ? IB_GRH_BYTES : 0) + IB_BTH_BYTES + IB_DETH_BYTES +
-	       (pkt->has_imm ? PACK_IMM : 0);
+	return IB_LRH_BYTES + (pkt->has_grh ? IB_GRH_BYTES : 0) + IB_BTH_BYTES +
+	       (pkt->rc ? vib_rc_ext_len(pkt) : IB_DETH_BYTES) + (pkt->has_imm ? PACK_IMM : 0);
 }
 
 /**
@@ -60,17 +63,28 @@ static u8 *pack_lrh(u8 *p, const struct vib_pkt *pkt)
 static u8 *pack_bth(u8 *p, const struct vib_pkt *pkt)
 {
 	u8 pad = ALIGN(pkt->len, 4) - pkt->len;
+	u32 seq = 0;				/* datagrams have no use for a PSN */
 
-	*p++ = pkt->has_imm ? PACK_OP_SEND_IMM : PACK_OP_SEND;
+	if (pkt->rc) {
+		seq = pkt->psn | (pkt->ack_req ? PACK_ACK_REQ : 0);
+		*p++ = pkt->op;
+	} else {
+		*p++ = pkt->has_imm ? PACK_OP_SEND_IMM : PACK_OP_SEND;
+	}
 	*p++ = (pkt->solicited ? PACK_SE : 0) | pad << 4;
 	put_unaligned_be16(pkt->pkey, p);
 	put_unaligned_be32(pkt->dqpn & IB_QPN_MASK, p + 2);
-	put_unaligned_be32(0, p + 6);		/* datagrams have no use for a PSN */
+	put_unaligned_be32(seq, p + 6);
 	return p + 10;
 }
 
-static u8 *pack_deth(u8 *p, const struct vib_pkt *pkt)
+static u8 *pack_ext(u8 *p, const struct vib_pkt *pkt)
 {
+	if (pkt->rc) {
+		if (vib_rc_ext_len(pkt))
+			put_unaligned_be32(pkt->aeth, p);
+		return p + vib_rc_ext_len(pkt);
+	}
 	put_unaligned_be32(pkt->qkey, p);
 	put_unaligned_be32(pkt->sqpn & IB_QPN_MASK, p + 4);
 	return p + IB_DETH_BYTES;
@@ -106,7 +120,7 @@ void vib_pack(const struct vib_pkt *pkt, u8 *buf)
 		p += IB_GRH_BYTES;
 	}
 	p = pack_bth(p, pkt);
-	p = pack_deth(p, pkt);
+	p = pack_ext(p, pkt);
 	if (pkt->has_imm) {
 		memcpy(p, &pkt->imm, PACK_IMM);
 		p += PACK_IMM;
@@ -138,14 +152,40 @@ static bool unpack_grh(struct vib_pkt *pkt, const u8 *p, u32 len)
 	       be16_to_cpu(pkt->grh.paylen) == len + PACK_ICRC;
 }
 
-/* Headers behind the GRH; @len: from there to the end of the padding */
+/* What kind of packet is it? False for one that we do not know. */
+static bool unpack_op(struct vib_pkt *pkt, u8 op)
+{
+	pkt->rc = op <= IB_OPCODE_RC_SEND_ONLY_WITH_IMMEDIATE || op == IB_OPCODE_RC_ACKNOWLEDGE;
+	pkt->op = op;
+	pkt->has_imm = op == PACK_OP_SEND_IMM || op == IB_OPCODE_RC_SEND_LAST_WITH_IMMEDIATE ||
+		       op == IB_OPCODE_RC_SEND_ONLY_WITH_IMMEDIATE;
+	return pkt->rc || op == PACK_OP_SEND || pkt->has_imm;
+}
+
+/* The header behind the BTH; its length, or more than there is */
+static u32 unpack_ext(struct vib_pkt *pkt, const u8 *p, u32 len)
+{
+	u32 ext = pkt->rc ? vib_rc_ext_len(pkt) : IB_DETH_BYTES;
+
+	if (len < ext)
+		return ext;
+	if (!pkt->rc) {
+		pkt->qkey = get_unaligned_be32(p);
+		pkt->sqpn = get_unaligned_be32(p + 4) & IB_QPN_MASK;
+	} else if (ext) {
+		pkt->aeth = get_unaligned_be32(p);
+	}
+	return ext;
+}
+
+/* Headers behind the GRH; @len: from there to the end of the padding, a BTH at least */
 static bool unpack_transport(struct vib_pkt *pkt, const u8 *p, u32 len)
 {
-	u32 hdr = IB_BTH_BYTES + IB_DETH_BYTES, pad = p[1] >> 4 & 3;
+	u32 hdr = IB_BTH_BYTES, pad = p[1] >> 4 & 3, seq = get_unaligned_be32(p + 8);
 
-	pkt->has_imm = p[0] == PACK_OP_SEND_IMM;
-	if ((p[0] != PACK_OP_SEND && !pkt->has_imm) || p[1] & 0xf)
+	if (!unpack_op(pkt, p[0]) || p[1] & 0xf)
 		return false;
+	hdr += unpack_ext(pkt, p + hdr, len - hdr);
 	if (pkt->has_imm)
 		hdr += PACK_IMM;
 	if (len < hdr + pad)
@@ -153,8 +193,8 @@ static bool unpack_transport(struct vib_pkt *pkt, const u8 *p, u32 len)
 	pkt->solicited = p[1] & PACK_SE;
 	pkt->pkey = get_unaligned_be16(p + 2);
 	pkt->dqpn = get_unaligned_be32(p + 4) & IB_QPN_MASK;
-	pkt->qkey = get_unaligned_be32(p + IB_BTH_BYTES);
-	pkt->sqpn = get_unaligned_be32(p + IB_BTH_BYTES + 4) & IB_QPN_MASK;
+	pkt->psn = seq & VIB_PSN_MASK;
+	pkt->ack_req = seq & PACK_ACK_REQ;
 	if (pkt->has_imm)
 		memcpy(&pkt->imm, p + hdr - PACK_IMM, PACK_IMM);
 	pkt->hdr = p + hdr;
@@ -168,6 +208,10 @@ static bool unpack_sane(const struct vib_pkt *pkt)
 {
 	const struct ib_smp *smp = pkt->hdr;
 
+	if (pkt->rc)
+		return !pkt->smp && pkt->dqpn > 1 && pkt->slid && pkt->slid < VIB_LID_MCAST &&
+		       pkt->dlid && pkt->dlid < VIB_LID_MCAST &&
+		       (pkt->op != IB_OPCODE_RC_ACKNOWLEDGE || !pkt->len);
 	if (pkt->smp)
 		return !pkt->dqpn && !pkt->sqpn && !pkt->has_grh && pkt->len == VIB_MAD_SIZE &&
 		       (pkt->dlid < VIB_LID_MCAST || pkt->dlid == VIB_LID_PERMISSIVE) &&
@@ -187,19 +231,19 @@ static bool unpack_sane(const struct vib_pkt *pkt)
  * @len: how many
  *
  * Context: any.
- * Return: true, or false if this is no datagram of ours.
+ * Return: true, or false if this is no packet of ours.
  */
 bool vib_unpack(struct vib_pkt *pkt, const u8 *buf, u32 len)
 {
 	u32 hdr = IB_LRH_BYTES;
 
 	memset(pkt, 0, sizeof(*pkt));
-	if (len % 4 || len < hdr + IB_BTH_BYTES + IB_DETH_BYTES || len > VIB_PACK_MAX ||
+	if (len % 4 || len < hdr + IB_BTH_BYTES || len > VIB_PACK_MAX ||
 	    !unpack_lrh(pkt, buf, len))
 		return false;
 	if (pkt->has_grh) {
 		hdr += IB_GRH_BYTES;
-		if (len < hdr + IB_BTH_BYTES + IB_DETH_BYTES ||
+		if (len < hdr + IB_BTH_BYTES ||
 		    !unpack_grh(pkt, buf + IB_LRH_BYTES, len - hdr))
 			return false;
 	}

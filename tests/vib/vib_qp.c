@@ -10,7 +10,7 @@
  *
  * post_send and post_recv run in any context, often with interrupts off and locks of the upper
  * layer held. UD sends are executed on the spot, so the send queue is nothing but a count of slots
- * whose completions were not polled yet.
+ * whose completions were not polled yet. What reliable connections have beside that is in vib_rc.c.
  */
 #include "vib.h"
 
@@ -20,8 +20,6 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-
-#define QP_POISON	0xdb
 
 static const char *const qp_state_names[] = {
 	[IB_QPS_RESET] = "reset",
@@ -48,12 +46,14 @@ void vib_ah_use_put(struct vib_ah_use *use)
 /* A send names an address handle, until its slot is given back */
 static void __qp_use_ah(struct vib_qpc *qpc, u32 pos, const struct ib_send_wr *wr)
 {
-	struct ib_ah *ah = ud_wr((struct ib_send_wr *)wr)->ah;
-	struct vib_ah_use *use = ah ? to_vah(ah)->use : NULL;
+	struct vib_ah_use *use;
+	struct ib_ah *ah;
 
 	lockdep_assert_held(&qpc->sq_lock);
 	if (!qpc->sq_use)
 		return;
+	ah = ud_wr((struct ib_send_wr *)wr)->ah;
+	use = ah ? to_vah(ah)->use : NULL;
 	if (use) {
 		refcount_inc(&use->ref);
 		atomic_inc(&use->sends);
@@ -87,9 +87,10 @@ static void qpc_free(struct rcu_head *rcu)
 {
 	struct vib_qpc *qpc = container_of(rcu, struct vib_qpc, rcu);
 
+	if (qpc->rc)
+		vib_rc_free(qpc->rc);
 	kvfree(qpc->sq_use);
-	kvfree(qpc->rwqe);
-	kvfree(qpc->rsge);
+	vib_rq_free(&qpc->rq);
 	kfree(qpc);
 }
 
@@ -120,9 +121,18 @@ struct vib_qpc *vib_qpc_find(struct vib_port *port, u32 qpn)
 	return xa_load(&port->hca->qps, qpn);
 }
 
-/* Completion of a WR that was never executed */
-static void qp_push_flush(struct vib_qpc *qpc, struct vib_cq *cq, struct ib_cqe *wr_cqe,
-			  bool send, u32 sq_pos)
+/**
+ * vib_qp_push_flush - completion of a request that was never executed
+ * @qpc: QP context
+ * @cq: where it goes
+ * @wr_cqe: of the request
+ * @send: it was a send,
+ * @sq_pos: at this queue position
+ *
+ * Context: any; takes cq->lock.
+ */
+void vib_qp_push_flush(struct vib_qpc *qpc, struct vib_cq *cq, struct ib_cqe *wr_cqe, bool send,
+		       u32 sq_pos)
 {
 	struct vib_cqe *cqe;
 	unsigned long flags;
@@ -145,10 +155,36 @@ static void qp_push_flush(struct vib_qpc *qpc, struct vib_cq *cq, struct ib_cqe 
 
 static void __qp_flush_recv(struct vib_qpc *qpc)
 {
+	struct vib_rq *rq = &qpc->rq;
+
 	lockdep_assert_held(&qpc->rq_lock);
-	while (qpc->rq_tail != qpc->rq_head)
-		qp_push_flush(qpc, qpc->recv_cq, qpc->rwqe[qpc->rq_tail++ & qpc->rq_mask].wr_cqe,
-			      false, 0);
+	if (qpc->rc && qpc->rc->rx_busy) {
+		qpc->rc->rx_busy = false;
+		vib_qp_push_flush(qpc, qpc->recv_cq, qpc->rc->rx_wqe.wr_cqe, false, 0);
+	}
+	while (rq->tail != rq->head)
+		vib_qp_push_flush(qpc, qpc->recv_cq, rq->wqe[rq->tail++ & rq->mask].wr_cqe, false,
+				  0);
+}
+
+/**
+ * __vib_qpc_to_err - a QP enters ERR, with all that was posted to it
+ * @qpc: QP context, not in RESET
+ *
+ * Context: sq_lock and rq_lock held.
+ */
+void __vib_qpc_to_err(struct vib_qpc *qpc)
+{
+	bool was = qpc->state == IB_QPS_ERR;
+
+	lockdep_assert_held(&qpc->sq_lock);
+	lockdep_assert_held(&qpc->rq_lock);
+	qpc->state = IB_QPS_ERR;
+	if (qpc->rc)
+		__vib_rc_flush(qpc);
+	__qp_flush_recv(qpc);
+	if (qpc->srq && !was)
+		vib_qp_raise(qpc, VIB_QP_EV_LAST_WQE);
 }
 
 /**
@@ -163,17 +199,50 @@ void vib_qpc_to_err(struct vib_qpc *qpc)
 
 	spin_lock_irqsave(&qpc->sq_lock, flags);
 	spin_lock(&qpc->rq_lock);
-	if (qpc->state != IB_QPS_RESET) {
-		qpc->state = IB_QPS_ERR;
-		__qp_flush_recv(qpc);
-	}
+	if (qpc->state != IB_QPS_RESET)
+		__vib_qpc_to_err(qpc);
 	spin_unlock(&qpc->rq_lock);
 	spin_unlock_irqrestore(&qpc->sq_lock, flags);
 }
 
+/* Process context */
 static void qp_ev_work(struct work_struct *work)
 {
-	vib_qpc_to_err(container_of(work, struct vib_qpc, ev_work));
+	static const enum ib_event_type types[VIB_QP_EV_NR] = {
+		[VIB_QP_EV_COMM_EST] = IB_EVENT_COMM_EST,
+		[VIB_QP_EV_SQ_DRAINED] = IB_EVENT_SQ_DRAINED,
+		[VIB_QP_EV_REQ_ERR] = IB_EVENT_QP_REQ_ERR,
+		[VIB_QP_EV_FATAL] = IB_EVENT_QP_FATAL,
+		[VIB_QP_EV_LAST_WQE] = IB_EVENT_QP_LAST_WQE_REACHED,
+	};
+	struct vib_qpc *qpc = container_of(work, struct vib_qpc, ev_work);
+	struct ib_event ev = {
+		.device = &qpc->hca->ibdev,
+		.element.qp = qpc->ibqp,
+	};
+	int i;
+
+	if (READ_ONCE(qpc->rq_broken))
+		vib_qpc_to_err(qpc);
+	for (i = 0; i < VIB_QP_EV_NR; i++) {
+		if (!test_and_clear_bit(i, &qpc->events) || !qpc->ibqp->event_handler)
+			continue;
+		ev.event = types[i];
+		qpc->ibqp->event_handler(&ev, qpc->ibqp->qp_context);
+	}
+}
+
+/**
+ * vib_qp_raise - tell the owner of a QP something, soon
+ * @qpc: QP context
+ * @ev: what
+ *
+ * Context: any, under one of the QP's locks.
+ */
+void vib_qp_raise(struct vib_qpc *qpc, enum vib_qp_ev ev)
+{
+	set_bit(ev, &qpc->events);
+	queue_work(vib_ev_wq, &qpc->ev_work);
 }
 
 /**
@@ -199,9 +268,11 @@ static int qp_check_init(const struct ib_qp_init_attr *init)
 	const struct ib_qp_cap *cap = &init->cap;
 
 	if (init->qp_type != IB_QPT_SMI && init->qp_type != IB_QPT_GSI &&
-	    init->qp_type != IB_QPT_UD)
+	    init->qp_type != IB_QPT_UD && init->qp_type != IB_QPT_RC)
 		return -EOPNOTSUPP;
-	if (init->create_flags & ~flags || init->srq)
+	if (init->create_flags & ~flags)
+		return -EOPNOTSUPP;
+	if (init->qp_type == IB_QPT_RC ? init->create_flags : !!init->srq)
 		return -EOPNOTSUPP;
 	if (!init->send_cq || !init->recv_cq || cap->max_inline_data ||
 	    cap->max_send_wr > VIB_MAX_WR || cap->max_recv_wr > VIB_MAX_WR ||
@@ -215,28 +286,28 @@ static struct vib_qpc *qpc_alloc(struct vib_hca *hca, const struct ib_qp_init_at
 	const struct ib_qp_cap *cap = &init->cap;
 	struct vib_qpc *qpc;
 	u32 slots;
+	int ret;
 
 	qpc = kzalloc(sizeof(*qpc), GFP_KERNEL);
 	if (!qpc)
 		return NULL;
 	qpc->sq_size = cap->max_send_wr;
 	qpc->sq_max_sge = max(cap->max_send_sge, 1U);
-	qpc->rq_size = cap->max_recv_wr;
-	qpc->rq_max_sge = max(cap->max_recv_sge, 1U);
-	slots = roundup_pow_of_two(max(qpc->rq_size, 1U));
-	qpc->rq_mask = slots - 1;
-	qpc->rwqe = kvcalloc(slots, sizeof(*qpc->rwqe), GFP_KERNEL);
-	qpc->rsge = kvcalloc(slots, sizeof(*qpc->rsge) * qpc->rq_max_sge, GFP_KERNEL);
-	if (static_branch_unlikely(&vib_ah_key)) {
-		slots = roundup_pow_of_two(max(qpc->sq_size, 1U));
-		qpc->sq_mask = slots - 1;
+	slots = roundup_pow_of_two(max(qpc->sq_size, 1U));
+	qpc->sq_mask = slots - 1;
+	ret = vib_rq_alloc(&qpc->rq, init->srq ? 0 : cap->max_recv_wr, cap->max_recv_sge);
+	if (!ret && init->qp_type == IB_QPT_RC) {
+		ret = vib_rc_alloc(qpc);
+	} else if (!ret && static_branch_unlikely(&vib_ah_key)) {
 		qpc->sq_use = kvcalloc(slots, sizeof(*qpc->sq_use), GFP_KERNEL);
+		ret = qpc->sq_use ? 0 : -ENOMEM;
 	}
-	if (!qpc->rwqe || !qpc->rsge || (static_branch_unlikely(&vib_ah_key) && !qpc->sq_use)) {
+	if (ret) {
 		qpc_free(&qpc->rcu);
 		return NULL;
 	}
 	qpc->hca = hca;
+	qpc->srq = init->srq ? to_vsrq(init->srq) : NULL;
 	qpc->type = init->qp_type;
 	qpc->state = IB_QPS_RESET;
 	qpc->send_cq = to_vcq(init->send_cq);
@@ -260,7 +331,7 @@ static int qp_hook(struct vib_qpc *qpc, u32 port_num)
 	struct vib_port *port;
 	int ret = 0;
 
-	if (qpc->type == IB_QPT_UD) {
+	if (qpc->type > IB_QPT_GSI) {
 		ret = xa_alloc_cyclic_irq(&hca->qps, &qpc->qpn, qpc, range, &hca->qpn_next,
 					  GFP_KERNEL);
 		return min(ret, 0);
@@ -285,10 +356,10 @@ static void qp_unhook(struct vib_qpc *qpc)
 {
 	struct vib_hca *hca = qpc->hca;
 
-	if (qpc->type == IB_QPT_UD)
+	if (qpc->type > IB_QPT_GSI)
 		xa_erase_irq(&hca->qps, qpc->qpn);
 	spin_lock_irq(&hca->obj_lock);
-	if (qpc->type != IB_QPT_UD)
+	if (qpc->type <= IB_QPT_GSI)
 		RCU_INIT_POINTER(qpc->port->mad_qp[qpc->qpn], NULL);
 	list_del_init(&qpc->entry);
 	spin_unlock_irq(&hca->obj_lock);
@@ -329,6 +400,8 @@ int vib_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_ud
 	list_add_tail(&qpc->entry, &hca->qp_list);
 	spin_unlock_irq(&hca->obj_lock);
 	vib_obj_add(VIB_OBJ_QP);
+	if (qpc->rc)
+		vib_obj_add(VIB_OBJ_RC);
 	return 0;
 }
 
@@ -344,8 +417,11 @@ static void __qp_reset(struct vib_qpc *qpc)
 	lockdep_assert_held(&qpc->sq_lock);
 	lockdep_assert_held(&qpc->rq_lock);
 	qpc->state = IB_QPS_RESET;
-	qpc->rq_tail = qpc->rq_head;
+	qpc->rq.tail = qpc->rq.head;
 	qpc->rq_broken = false;
+	qpc->events = 0;
+	if (qpc->rc)
+		__vib_rc_reset(qpc);
 	qp_purge(qpc);
 	__vib_qp_sends_polled(qpc, READ_ONCE(qpc->sq_tail), qpc->sq_head);
 	qpc->sq_head = 0;
@@ -376,6 +452,10 @@ int vib_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	__qp_reset(qpc);
 	spin_unlock(&qpc->rq_lock);
 	spin_unlock_irq(&qpc->sq_lock);
+	if (qpc->rc) {
+		vib_rc_stop(qpc->rc);
+		vib_obj_del(VIB_OBJ_RC);
+	}
 	cancel_work_sync(&qpc->ev_work);
 	vib_obj_del(VIB_OBJ_QP);
 	vib_qpc_put(qpc);
@@ -394,7 +474,7 @@ static int __qp_check_attr(const struct vib_qpc *qpc, const struct ib_qp_attr *a
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= qpc->hca->npkeys)
 		return -EINVAL;
-	return 0;
+	return qpc->rc ? __vib_rc_check_attr(qpc, attr, mask) : 0;
 }
 
 static void __qp_apply(struct vib_qpc *qpc, const struct ib_qp_attr *attr, int mask)
@@ -415,6 +495,8 @@ static void __qp_apply(struct vib_qpc *qpc, const struct ib_qp_attr *attr, int m
 		qpc->attr.sq_psn = attr->sq_psn & 0xffffff;
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		qpc->attr.en_sqd_async_notify = attr->en_sqd_async_notify;
+	if (qpc->rc)
+		__vib_rc_apply(qpc, attr, mask);
 }
 
 /**
@@ -446,15 +528,16 @@ int vib_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask, struct 
 	if (ret)
 		goto unlock;
 	__qp_apply(qpc, attr, mask);
-	if (next == IB_QPS_RESET) {
+	if (next == IB_QPS_RESET)
 		__qp_reset(qpc);
-	} else {
+	else if (next == IB_QPS_ERR)
+		__vib_qpc_to_err(qpc);
+	else
 		qpc->state = next;
-		if (next == IB_QPS_ERR)
-			__qp_flush_recv(qpc);
-	}
 unlock:
 	spin_unlock(&qpc->rq_lock);
+	if (!ret && qpc->rc)
+		__vib_rc_run(qpc);
 	spin_unlock_irq(&qpc->sq_lock);
 	return ret;
 }
@@ -484,6 +567,7 @@ int vib_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->qp_state = qpc->state;
 	attr->cur_qp_state = qpc->state;
 	attr->cap = qpc->init_attr.cap;
+	attr->sq_draining = qpc->state == IB_QPS_SQD && qpc->rc && !qpc->rc->drained;
 	spin_unlock_irqrestore(&qpc->sq_lock, flags);
 	*init = qpc->init_attr;
 	return 0;
@@ -497,29 +581,6 @@ static void __qp_bad_state(const struct vib_qpc *qpc)
 {
 	if (!qpc->dying || !(qpc->type == IB_QPT_SMI || qpc->type == IB_QPT_GSI))
 		vib_oracle(VIB_OR_POST_BAD_STATE);
-}
-
-/* The list of a posted receive: lengths, keys, addresses */
-static void __qp_take_recv(struct vib_qpc *qpc, const struct ib_recv_wr *wr)
-{
-	u32 slot = qpc->rq_head & qpc->rq_mask;
-	struct vib_rwqe *wqe = &qpc->rwqe[slot];
-	struct ib_sge *sge = &qpc->rsge[slot * qpc->rq_max_sge];
-	int i;
-
-	wqe->wr_cqe = wr->wr_cqe;
-	wqe->nsge = wr->num_sge;
-	wqe->len = 0;
-	wqe->bad_key = false;
-	for (i = 0; i < wr->num_sge; i++) {
-		sge[i] = wr->sg_list[i];
-		wqe->len += sge[i].length;
-		if (unlikely(!vib_sge_ok(&sge[i])))
-			wqe->bad_key = true;
-		else if (unlikely(READ_ONCE(vib_knobs.rxpoison)))
-			memset(vib_sge_ptr(&sge[i]), QP_POISON, sge[i].length);
-	}
-	qpc->rq_head++;
 }
 
 /**
@@ -548,19 +609,17 @@ int vib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			ret = -EINVAL;
 			break;
 		}
-		if (wr->num_sge < 0 || wr->num_sge > qpc->rq_max_sge) {
+		if (wr->num_sge < 0 || wr->num_sge > qpc->rq.max_sge || qpc->srq) {
 			ret = -EINVAL;
 			break;
 		}
 		if (qpc->state == IB_QPS_ERR) {
-			qp_push_flush(qpc, qpc->recv_cq, wr->wr_cqe, false, 0);
+			vib_qp_push_flush(qpc, qpc->recv_cq, wr->wr_cqe, false, 0);
 			continue;
 		}
-		if (qpc->rq_head - qpc->rq_tail >= qpc->rq_size) {
-			ret = -ENOMEM;
+		ret = __vib_rq_post(&qpc->rq, wr);
+		if (ret)
 			break;
-		}
-		__qp_take_recv(qpc, wr);
 	}
 	spin_unlock_irqrestore(&qpc->rq_lock, flags);
 	if (ret)
@@ -568,8 +627,18 @@ int vib_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	return ret;
 }
 
-static void __qp_send_done(struct vib_qpc *qpc, const struct ib_send_wr *wr,
-			   enum ib_wc_status status, u32 pos)
+/**
+ * __vib_qp_send_done - completion of a send
+ * @qpc: QP context
+ * @wr_cqe: of the request
+ * @opcode: what it was
+ * @status: how it ended
+ * @pos: its queue position
+ *
+ * Context: sq_lock held.
+ */
+void __vib_qp_send_done(struct vib_qpc *qpc, struct ib_cqe *wr_cqe, enum ib_wc_opcode opcode,
+			enum ib_wc_status status, u32 pos)
 {
 	struct vib_cq *cq = qpc->send_cq;
 	struct vib_cqe *cqe;
@@ -577,9 +646,9 @@ static void __qp_send_done(struct vib_qpc *qpc, const struct ib_send_wr *wr,
 	spin_lock(&cq->lock);
 	cqe = __vib_cq_reserve(cq);
 	if (cqe) {
-		cqe->wc.wr_cqe = wr->wr_cqe;
+		cqe->wc.wr_cqe = wr_cqe;
 		cqe->wc.status = status;
-		cqe->wc.opcode = wr->opcode == IB_WR_LSO ? IB_WC_LSO : IB_WC_SEND;
+		cqe->wc.opcode = opcode;
 		cqe->wc.vendor_err = 0;
 		cqe->wc.byte_len = 0;
 		cqe->wc.wc_flags = 0;
@@ -602,6 +671,7 @@ static int __qp_ring_full(struct vib_qpc *qpc)
 
 static int __qp_send_one(struct vib_qpc *qpc, const struct ib_send_wr *wr)
 {
+	enum ib_wc_opcode opcode = wr->opcode == IB_WR_LSO ? IB_WC_LSO : IB_WC_SEND;
 	enum ib_wc_status status;
 	bool signaled;
 	u32 pos;
@@ -626,7 +696,11 @@ static int __qp_send_one(struct vib_qpc *qpc, const struct ib_send_wr *wr)
 		__qp_use_ah(qpc, pos, wr);
 	if (unlikely(qpc->state > IB_QPS_SQD)) {
 		qpc->sq_sig_end = pos + 1;
-		__qp_send_done(qpc, wr, IB_WC_WR_FLUSH_ERR, pos);
+		__vib_qp_send_done(qpc, wr->wr_cqe, opcode, IB_WC_WR_FLUSH_ERR, pos);
+		return 0;
+	}
+	if (qpc->rc) {
+		__vib_rc_post(qpc, wr, pos);
 		return 0;
 	}
 	signaled = qpc->sig_all || wr->send_flags & IB_SEND_SIGNALED;
@@ -640,7 +714,7 @@ static int __qp_send_one(struct vib_qpc *qpc, const struct ib_send_wr *wr)
 	}
 	if (signaled) {
 		qpc->sq_sig_end = pos + 1;
-		__qp_send_done(qpc, wr, status, pos);
+		__vib_qp_send_done(qpc, wr->wr_cqe, opcode, status, pos);
 	}
 	return 0;
 }
@@ -665,6 +739,8 @@ static int qp_post_list(struct vib_qpc *qpc, const struct ib_send_wr *wr,
 			break;
 		}
 	}
+	if (qpc->rc)
+		__vib_rc_run(qpc);
 	rcu_read_unlock();
 	if (static_branch_unlikely(&vib_cost_key)) {
 		cost = this_cpu_ptr(&vib_cost);
@@ -703,34 +779,52 @@ int vib_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 }
 
 /**
- * vib_qp_harm - let something go wrong with the sends of a QP
+ * vib_qp_do - do something to a QP that is named by its number
  * @hca: HCA
- * @qpn: number of one of its UD queue pairs
- * @status: what the next send will end with, without being executed; success for none of that
- * @hold_ms: how long completions of sends do not come
+ * @qpn: number of a QP that is not one of its ports' own
+ * @fn: what to do, under sq_lock
+ * @val: what it is told
  *
  * Context: process.
- * Return: 0, or -ENOENT for an unknown @qpn.
+ * Return: what @fn says, or -ENOENT for an unknown @qpn.
  */
-int vib_qp_harm(struct vib_hca *hca, u32 qpn, enum ib_wc_status status, unsigned int hold_ms)
+int vib_qp_do(struct vib_hca *hca, u32 qpn, int (*fn)(struct vib_qpc *qpc, u32 val), u32 val)
 {
 	struct vib_qpc *qpc;
+	int ret = -ENOENT;
 
 	/* a QP leaves the list before its CQs can go */
 	spin_lock_irq(&hca->obj_lock);
 	list_for_each_entry(qpc, &hca->qp_list, entry) {
-		if (qpc->qpn != qpn || qpc->type != IB_QPT_UD)
+		if (qpc->qpn != qpn || qpc->type <= IB_QPT_GSI)
 			continue;
 		spin_lock(&qpc->sq_lock);
-		qpc->sq_error = status;
+		ret = fn(qpc, val);
 		spin_unlock(&qpc->sq_lock);
-		if (hold_ms)
-			vib_cq_hold(qpc->send_cq, hold_ms);
-		spin_unlock_irq(&hca->obj_lock);
-		return 0;
+		break;
 	}
 	spin_unlock_irq(&hca->obj_lock);
-	return -ENOENT;
+	return ret;
+}
+
+static void qp_show(const struct vib_qpc *qpc, struct seq_file *s)
+{
+	static const char *const types[] = {
+		[IB_QPT_SMI] = "smi",
+		[IB_QPT_GSI] = "gsi",
+		[IB_QPT_RC] = "rc",
+		[IB_QPT_UD] = "ud",
+	};
+
+	seq_printf(s, "qpn=%#x type=%s port=%d state=%s pkey_index=%u qkey=%#x sq_size=%u sq_used=%u rq_size=%u rq_used=%u groups=%d drops=%lld",
+		   qpc->qpn, types[qpc->type], qpc->port ? qpc->port->num : 0,
+		   qp_state_names[qpc->state], qpc->pkey_index, qpc->qkey, qpc->sq_size,
+		   qpc->sq_head - READ_ONCE(qpc->sq_tail), qpc->rq.size,
+		   qpc->rq.head - qpc->rq.tail, atomic_read(&qpc->attached),
+		   atomic64_read(&qpc->drops));
+	if (qpc->rc)
+		vib_rc_show(qpc, s);
+	seq_putc(s, '\n');
 }
 
 /**
@@ -746,13 +840,6 @@ void vib_qps_show(struct vib_hca *hca, struct seq_file *s)
 
 	spin_lock_irq(&hca->obj_lock);
 	list_for_each_entry(qpc, &hca->qp_list, entry)
-		seq_printf(s, "qpn=%#x type=%s port=%d state=%s pkey_index=%u qkey=%#x sq_size=%u sq_used=%u rq_size=%u rq_used=%u groups=%d drops=%lld\n",
-			   qpc->qpn,
-			   qpc->type == IB_QPT_UD ? "ud" : qpc->type == IB_QPT_GSI ? "gsi" : "smi",
-			   qpc->port ? qpc->port->num : 0, qp_state_names[qpc->state],
-			   qpc->pkey_index, qpc->qkey, qpc->sq_size,
-			   qpc->sq_head - READ_ONCE(qpc->sq_tail), qpc->rq_size,
-			   qpc->rq_head - qpc->rq_tail, atomic_read(&qpc->attached),
-			   atomic64_read(&qpc->drops));
+		qp_show(qpc, s);
 	spin_unlock_irq(&hca->obj_lock);
 }

@@ -31,6 +31,7 @@ static const char *const obj_names[VIB_OBJ_NR] = {
 	[VIB_OBJ_AH] = "ah",
 	[VIB_OBJ_MR] = "mr",
 	[VIB_OBJ_ATTACH] = "attachments",
+	[VIB_OBJ_RC] = "rc",
 };
 
 static const char *const oracle_names[VIB_OR_NR] = {
@@ -87,6 +88,11 @@ static const char *const failop_names[VIB_FAIL_NR] = {
 	[VIB_FAIL_QUERY_DEVICE] = "query_device",
 	[VIB_FAIL_PROCESS_MAD] = "process_mad",
 	[VIB_FAIL_ENABLE_DRIVER] = "enable_driver",
+	[VIB_FAIL_CREATE_SRQ] = "create_srq",
+	[VIB_FAIL_MODIFY_SRQ] = "modify_srq",
+	[VIB_FAIL_QUERY_SRQ] = "query_srq",
+	[VIB_FAIL_POST_SRQ_RECV] = "post_srq_recv",
+	[VIB_FAIL_RESIZE_CQ] = "resize_cq",
 };
 
 /* An ordered failure; all fields under fail_lock */
@@ -293,6 +299,13 @@ static int cqs_show(struct seq_file *s, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(cqs);
 
+static int srqs_show(struct seq_file *s, void *unused)
+{
+	vib_srqs_show(s->private, s);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(srqs);
+
 static int mcast_show(struct seq_file *s, void *unused)
 {
 	struct vib_hca *hca = s->private;
@@ -394,6 +407,7 @@ void vib_stat_hca_add(struct vib_hca *hca)
 	hca->dbg = debugfs_create_dir(hca->node.name, vib_dbg_root);
 	debugfs_create_file("qps", 0400, hca->dbg, hca, &qps_fops);
 	debugfs_create_file("cqs", 0400, hca->dbg, hca, &cqs_fops);
+	debugfs_create_file("srqs", 0400, hca->dbg, hca, &srqs_fops);
 	debugfs_create_file("mcast", 0400, hca->dbg, hca, &mcast_fops);
 	debugfs_create_file("drops", 0400, hca->dbg, hca, &drops_fops);
 }

@@ -16,7 +16,6 @@
 #include <linux/string.h>
 
 #define UD_SCRIBBLE	0xa5
-#define UD_GRH_EXTRA	(12 + 8 + 4)
 
 /**
  * vib_sge_ok - may the HCA use this piece of memory?
@@ -80,12 +79,27 @@ u32 vib_pkt_copy(const struct vib_pkt *pkt, void *buf, u32 off, u32 len)
 	return done;
 }
 
-static void ud_drop(struct vib_port *port, enum vib_rx_drop why)
+/**
+ * vib_rx_drop - count a packet that a port threw away
+ * @port: HCA port
+ * @why: reason
+ *
+ * Context: any.
+ */
+void vib_rx_drop(struct vib_port *port, enum vib_rx_drop why)
 {
 	atomic64_inc(&port->rx_drops[why]);
 }
 
-static bool pkey_match(u16 mine, u16 theirs)
+/**
+ * vib_pkey_match - may these two talk?
+ * @mine: P_Key of the receiver
+ * @theirs: P_Key in the packet
+ *
+ * Context: any.
+ * Return: true if they are of one partition and one of them at least is a full member.
+ */
+bool vib_pkey_match(u16 mine, u16 theirs)
 {
 	return !((mine ^ theirs) & 0x7fff) && (mine | theirs) & 0x8000 && mine & 0x7fff;
 }
@@ -100,7 +114,7 @@ static int ud_check_pkey(const struct vib_port *port, const struct vib_qpc *qpc,
 		return 0;
 	if (qpc->type == IB_QPT_GSI)
 		return vib_lport_find_pkey(&port->lport, pkt->pkey);
-	return pkey_match(READ_ONCE(port->lport.pkeys[index]), pkt->pkey) ? index : -ENOENT;
+	return vib_pkey_match(READ_ONCE(port->lport.pkeys[index]), pkt->pkey) ? index : -ENOENT;
 }
 
 /* Spread GRH and payload over the buffers of a receive request */
@@ -171,30 +185,30 @@ static void __ud_rx(struct vib_port *port, struct vib_qpc *qpc, const struct vib
 
 	lockdep_assert_held(&qpc->rq_lock);
 	if (qpc->state < IB_QPS_RTR || qpc->state == IB_QPS_ERR || qpc->rq_broken)
-		return ud_drop(port, VIB_RXD_QPN);
+		return vib_rx_drop(port, VIB_RXD_QPN);
 	if (qpc->qpn && unlikely(pkt->qkey != qpc->qkey)) {
-		ud_drop(port, VIB_RXD_QKEY);
+		vib_rx_drop(port, VIB_RXD_QKEY);
 		vib_oracle(VIB_OR_QKEY_VIOLATION);
 		return vib_port_qkey_violation(port, pkt);
 	}
-	if (unlikely(qpc->rq_head == qpc->rq_tail)) {
+	if (unlikely(qpc->rq.head == qpc->rq.tail)) {
 		atomic64_inc(&qpc->drops);
 		if (pkt->vl15)
 			vib_lport_err(&port->lport, VIB_ERR_VL15_DROPPED);
 		else
 			vib_oracle(VIB_OR_RX_NO_BUFFER);
-		return ud_drop(port, VIB_RXD_NO_BUFFER);
+		return vib_rx_drop(port, VIB_RXD_NO_BUFFER);
 	}
-	slot = qpc->rq_tail++ & qpc->rq_mask;
-	wqe = &qpc->rwqe[slot];
+	slot = qpc->rq.tail++ & qpc->rq.mask;
+	wqe = &qpc->rq.wqe[slot];
 	if (unlikely(wqe->bad_key)) {
 		status = IB_WC_LOC_PROT_ERR;
 	} else if (unlikely(wqe->len < pkt->len + VIB_GRH_LEN)) {
-		ud_drop(port, VIB_RXD_TOO_LONG);
+		vib_rx_drop(port, VIB_RXD_TOO_LONG);
 		vib_oracle(VIB_OR_RX_TOO_SMALL);
 		status = IB_WC_LOC_LEN_ERR;
 	} else {
-		ud_scatter(pkt, &qpc->rsge[slot * qpc->rq_max_sge], wqe->nsge);
+		ud_scatter(pkt, &qpc->rq.sge[slot * qpc->rq.max_sge], wqe->nsge);
 	}
 	if (unlikely(status != IB_WC_SUCCESS))
 		__vib_qpc_break(qpc);
@@ -216,7 +230,7 @@ void vib_ud_rx(struct vib_port *port, struct vib_qpc *qpc, struct vib_pkt *pkt)
 
 	pkey_index = ud_check_pkey(port, qpc, pkt);
 	if (unlikely(pkey_index < 0)) {
-		ud_drop(port, VIB_RXD_PKEY);
+		vib_rx_drop(port, VIB_RXD_PKEY);
 		vib_oracle(VIB_OR_PKEY_VIOLATION);
 		vib_port_pkey_violation(port, pkt);
 		return;
@@ -248,24 +262,35 @@ void vib_ud_deliver(struct vib_port *port, struct vib_pkt *pkt)
 	struct vib_qpc *qpc;
 
 	if (unlikely(!pkt->smp && READ_ONCE(port->lport.state) != IB_PORT_ACTIVE))
-		return ud_drop(port, VIB_RXD_PORT);
+		return vib_rx_drop(port, VIB_RXD_PORT);
 	if (pkt->dlid >= VIB_LID_MCAST && pkt->dlid != VIB_LID_PERMISSIVE) {
 		if (likely(pkt->has_grh))
 			return vib_mcast_deliver(port, pkt);
 		vib_oracle(VIB_OR_GRH_MISSING);
-		return ud_drop(port, VIB_RXD_GRH);
+		return vib_rx_drop(port, VIB_RXD_GRH);
 	}
 	if (unlikely(!ud_dlid_is_mine(port, pkt)))
-		return ud_drop(port, VIB_RXD_LID);
+		return vib_rx_drop(port, VIB_RXD_LID);
 	qpc = vib_qpc_find(port, pkt->dqpn);
 	/* A QP serves one port, and management packets reach management QPs only */
-	if (unlikely(!qpc || READ_ONCE(qpc->port) != port || pkt->smp != !pkt->dqpn))
-		return ud_drop(port, VIB_RXD_QPN);
-	vib_ud_rx(port, qpc, pkt);
+	if (unlikely(!qpc || READ_ONCE(qpc->port) != port || pkt->smp != !pkt->dqpn ||
+		     pkt->rc != !!qpc->rc))
+		return vib_rx_drop(port, VIB_RXD_QPN);
+	if (pkt->rc)
+		vib_rc_rx(port, qpc, pkt);
+	else
+		vib_ud_rx(port, qpc, pkt);
 }
 
-/* Lengths and keys of the send list */
-static enum ib_wc_status ud_check_list(const struct ib_send_wr *wr, u32 *len)
+/**
+ * vib_send_list - look at lengths and keys of a send list
+ * @wr: request
+ * @len: takes the number of bytes
+ *
+ * Context: any.
+ * Return: success, or the status that the request has to end with.
+ */
+enum ib_wc_status vib_send_list(const struct ib_send_wr *wr, u32 *len)
 {
 	u64 sum = 0;
 	int i;
@@ -281,21 +306,9 @@ static enum ib_wc_status ud_check_list(const struct ib_send_wr *wr, u32 *len)
 	return IB_WC_SUCCESS;
 }
 
-static void ud_fill_grh(struct vib_pkt *pkt, const struct vib_port *port, const struct vib_ah *ah)
-{
-	pkt->grh = ah->grh;
-	/* BTH, DETH, padding and the invariant CRC count as well */
-	pkt->grh.paylen = cpu_to_be16(ALIGN(pkt->len, 4) + UD_GRH_EXTRA);
-	pkt->grh.sgid.global.subnet_prefix = cpu_to_be64(READ_ONCE(port->lport.gid_prefix));
-	pkt->grh.sgid.global.interface_id =
-		cpu_to_be64(READ_ONCE(port->lport.guids[ah->sgid_index]));
-}
-
 static void ud_fill(struct vib_pkt *pkt, struct vib_qpc *qpc, const struct ib_ud_wr *wr)
 {
-	const struct vib_ah *ah = to_vah(wr->ah);
 	const struct vib_lport *lp = &qpc->port->lport;
-	u16 path_mask = (1 << READ_ONCE(lp->lmc)) - 1;
 
 	pkt->src = qpc;
 	pkt->hdr = NULL;
@@ -306,9 +319,6 @@ static void ud_fill(struct vib_pkt *pkt, struct vib_qpc *qpc, const struct ib_ud
 	pkt->sqpn = qpc->qpn;
 	pkt->dqpn = wr->remote_qpn & IB_QPN_MASK;
 	pkt->qkey = wr->remote_qkey & BIT(31) ? qpc->qkey : wr->remote_qkey;
-	pkt->slid = READ_ONCE(lp->lid) | (ah->path_bits & path_mask);
-	pkt->dlid = ah->dlid;
-	pkt->sl = ah->sl;
 	pkt->pkey_index = qpc->type == IB_QPT_GSI ? wr->pkey_index : qpc->pkey_index;
 	pkt->smp = qpc->type == IB_QPT_SMI;
 	pkt->vl15 = pkt->smp;
@@ -317,9 +327,8 @@ static void ud_fill(struct vib_pkt *pkt, struct vib_qpc *qpc, const struct ib_ud
 	pkt->has_imm = wr->wr.opcode == IB_WR_SEND_WITH_IMM;
 	pkt->imm = pkt->has_imm ? wr->wr.ex.imm_data : 0;
 	pkt->csum_ok = false;
-	pkt->has_grh = ah->has_grh;
-	if (ah->has_grh)
-		ud_fill_grh(pkt, qpc->port, ah);
+	pkt->rc = false;
+	vib_av_fill(&to_vah(wr->ah)->av, lp, pkt, IB_BTH_BYTES + IB_DETH_BYTES + IB_ICRC_BYTES);
 }
 
 static void ud_checksum(struct vib_pkt *pkt, u8 *buf, bool wanted)
@@ -362,7 +371,7 @@ enum ib_wc_status vib_ud_send(struct vib_qpc *qpc, const struct ib_send_wr *wr)
 	if (unlikely(!uwr->ah ||
 		     (qpc->type == IB_QPT_GSI && uwr->pkey_index >= qpc->hca->npkeys)))
 		return IB_WC_LOC_QP_OP_ERR;
-	status = ud_check_list(wr, &pkt.len);
+	status = vib_send_list(wr, &pkt.len);
 	if (unlikely(status != IB_WC_SUCCESS))
 		return status;
 	ud_fill(&pkt, qpc, uwr);

@@ -46,9 +46,9 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 		.max_cqe = VIB_MAX_CQE,
 		.max_mr = 65536,
 		.max_pd = 65536,
-		.max_qp_rd_atom = 16,
-		.max_qp_init_rd_atom = 16,
-		.max_res_rd_atom = 16,
+		.max_qp_rd_atom = VIB_MAX_RD_ATOM,
+		.max_qp_init_rd_atom = VIB_MAX_RD_ATOM,
+		.max_res_rd_atom = VIB_MAX_RD_ATOM,
 		.max_mcast_grp = 8192,
 		.max_mcast_qp_attach = 256,
 		.max_total_mcast_qp_attach = 8192 * 256,
@@ -56,6 +56,11 @@ static int verbs_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 		.max_pkeys = hca->npkeys,
 		.local_ca_ack_delay = 15,
 	};
+	if (hca->srq_cap) {
+		attr->max_srq = VIB_MAX_SRQ;
+		attr->max_srq_wr = VIB_MAX_SRQ_WR;
+		attr->max_srq_sge = READ_ONCE(vib_knobs.srq_sge);
+	}
 	if (hca->csum_cap)
 		attr->device_cap_flags |= IB_DEVICE_UD_IP_CSUM;
 	if (hca->csum_cap && hca->tso_cap)
@@ -207,15 +212,44 @@ static int verbs_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 	return 0;
 }
 
-static void ah_fill_grh(struct vib_ah *ah, const struct ib_global_route *grh)
+static bool av_ok(struct vib_hca *hca, const struct rdma_ah_attr *attr)
 {
-	ah->has_grh = true;
-	ah->sgid_index = grh->sgid_index;
-	ah->grh.version_tclass_flow = cpu_to_be32(6U << 28 | (u32)grh->traffic_class << 20 |
+	return attr->type == RDMA_AH_ATTR_TYPE_IB && attr->sl <= 15 &&
+	       rdma_ah_get_dlid(attr) <= VIB_LID_PERMISSIVE && vib_hca_port(hca, attr->port_num) &&
+	       (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
+		rdma_ah_read_grh(attr)->sgid_index < hca->ngids);
+}
+
+/**
+ * vib_av_set - where packets go, taken from attributes
+ * @hca: HCA
+ * @av: takes it; left alone if the attributes are refused
+ * @attr: the attributes
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL for attributes that make no sense.
+ */
+int vib_av_set(struct vib_hca *hca, struct vib_av *av, const struct rdma_ah_attr *attr)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+
+	if (!av_ok(hca, attr))
+		return -EINVAL;
+	*av = (struct vib_av) {
+		.dlid = rdma_ah_get_dlid(attr),
+		.sl = rdma_ah_get_sl(attr),
+		.path_bits = rdma_ah_get_path_bits(attr),
+		.has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH,
+	};
+	if (!av->has_grh)
+		return 0;
+	av->sgid_index = grh->sgid_index;
+	av->grh.version_tclass_flow = cpu_to_be32(6U << 28 | (u32)grh->traffic_class << 20 |
 						  (grh->flow_label & 0xfffff));
-	ah->grh.next_hdr = 0x1b;
-	ah->grh.hop_limit = grh->hop_limit;
-	ah->grh.dgid = grh->dgid;
+	av->grh.next_hdr = 0x1b;
+	av->grh.hop_limit = grh->hop_limit;
+	av->grh.dgid = grh->dgid;
+	return 0;
 }
 
 static int verbs_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
@@ -223,18 +257,15 @@ static int verbs_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 {
 	const struct rdma_ah_attr *attr = init->ah_attr;
 	struct vib_hca *hca = to_vhca(ibah->device);
-	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
-	bool has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
 	struct vib_ah *ah = to_vah(ibah);
 	int ret;
 
 	ret = vib_fail(VIB_FAIL_CREATE_AH);
 	if (ret)
 		return ret;
-	if (attr->type != RDMA_AH_ATTR_TYPE_IB || attr->sl > 15 ||
-	    rdma_ah_get_dlid(attr) > VIB_LID_PERMISSIVE || !vib_hca_port(hca, attr->port_num) ||
-	    (has_grh && grh->sgid_index >= hca->ngids))
-		return -EINVAL;
+	ret = vib_av_set(hca, &ah->av, attr);
+	if (ret)
+		return ret;
 	ah->use = NULL;
 	if (static_branch_unlikely(&vib_ah_key)) {
 		ah->use = kzalloc(sizeof(*ah->use), GFP_ATOMIC);
@@ -244,12 +275,6 @@ static int verbs_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	}
 	ah->attr = *attr;
 	ah->attr.grh.sgid_attr = NULL;
-	ah->dlid = rdma_ah_get_dlid(attr);
-	ah->sl = rdma_ah_get_sl(attr);
-	ah->path_bits = rdma_ah_get_path_bits(attr);
-	ah->has_grh = false;
-	if (has_grh)
-		ah_fill_grh(ah, grh);
 	vib_obj_add(VIB_OBJ_AH);
 	return 0;
 }
@@ -276,12 +301,6 @@ static int verbs_destroy_ah(struct ib_ah *ibah, u32 flags)
 	}
 	vib_obj_del(VIB_OBJ_AH);
 	return 0;
-}
-
-static int verbs_create_srq(struct ib_srq *srq, struct ib_srq_init_attr *init,
-			    struct ib_udata *udata)
-{
-	return -EOPNOTSUPP;
 }
 
 /* Nobody in user space owns anything of us, but without this no device changes its namespace */
@@ -334,12 +353,13 @@ const struct ib_device_ops vib_dev_ops = {
 	.create_ah = verbs_create_ah,
 	.create_cq = vib_create_cq,
 	.create_qp = vib_create_qp,
-	.create_srq = verbs_create_srq,
+	.create_srq = vib_create_srq,
 	.dealloc_pd = verbs_dealloc_pd,
 	.dereg_mr = verbs_dereg_mr,
 	.destroy_ah = verbs_destroy_ah,
 	.destroy_cq = vib_destroy_cq,
 	.destroy_qp = vib_destroy_qp,
+	.destroy_srq = vib_destroy_srq,
 	.detach_mcast = vib_detach_mcast,
 	.disassociate_ucontext = verbs_disassociate,
 	.enable_driver = verbs_enable,
@@ -350,9 +370,11 @@ const struct ib_device_ops vib_dev_ops = {
 	.modify_device = verbs_modify_device,
 	.modify_port = verbs_modify_port,
 	.modify_qp = vib_modify_qp,
+	.modify_srq = vib_modify_srq,
 	.poll_cq = vib_poll_cq,
 	.post_recv = vib_post_recv,
 	.post_send = vib_post_send,
+	.post_srq_recv = vib_post_srq_recv,
 	.process_mad = verbs_process_mad,
 	.query_ah = verbs_query_ah,
 	.query_device = verbs_query_device,
@@ -360,8 +382,10 @@ const struct ib_device_ops vib_dev_ops = {
 	.query_pkey = verbs_query_pkey,
 	.query_port = verbs_query_port,
 	.query_qp = vib_query_qp,
+	.query_srq = vib_query_srq,
 	.reg_user_mr = verbs_reg_user_mr,
 	.req_notify_cq = vib_req_notify_cq,
+	.resize_cq = vib_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_ah, vib_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, vib_cq, ibcq),

@@ -60,8 +60,10 @@ void vib_lport_count_rx(struct vib_lport *lp, const struct vib_walk *walk)
  */
 void vib_walk_init(struct vib_walk *walk, struct vib_pkt *pkt)
 {
-	u32 len = IB_LRH_BYTES + IB_BTH_BYTES + IB_DETH_BYTES + sizeof(u32) + ALIGN(pkt->len, 4);
+	u32 len = IB_LRH_BYTES + IB_BTH_BYTES + IB_DETH_BYTES + IB_ICRC_BYTES + ALIGN(pkt->len, 4);
 
+	if (pkt->rc)
+		len += vib_rc_ext_len(pkt) - IB_DETH_BYTES;
 	if (pkt->has_grh)
 		len += IB_GRH_BYTES;
 	if (pkt->has_imm)

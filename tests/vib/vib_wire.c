@@ -494,7 +494,7 @@ static void wire_arrive(struct vib_wire *wire, struct vib_lport *near, struct vi
 		return;
 	}
 	pkt->csum_ok = mode == VIB_CSUM_LIE;
-	if (pkt->dqpn > 1 && (mode == VIB_CSUM_TRUST || mode == VIB_CSUM_FULL))
+	if (pkt->dqpn > 1 && !pkt->rc && (mode == VIB_CSUM_TRUST || mode == VIB_CSUM_FULL))
 		vib_csum_finish(pkt, buf, false);
 	hops = min_t(u8, hops, VIB_TTL);
 	if (!vib_fault_cross(&wire->far, near, pkt, hops))
