@@ -4,6 +4,8 @@
 One rtnetlink request about a link, with any values, right or wrong.
 
     nl.py new|set|del [ATTRIBUTE=VALUE...]
+    nl.py fuzz LINK SEED COUNT          that many requests of nonsense about children of LINK, called
+                                        z0 to z3; prints how many the kernel took
 
 prints "OK", or the name of the error and what the kernel said, as
 "EINVAL no valid P_Key".  ip link checks much by itself and does not print
@@ -95,6 +97,47 @@ def request(verb, pairs):
     return struct.pack('=IHHII', 16 + len(body), kind, flags, 1, 0) + body
 
 
+def dice_value(dice):
+    small = struct.pack('=H', dice.choice((0, 1, 2, 7, 0x7fff, 0x8000, 0x8001, 0x8002, 0xffff)))
+    return dice.choice((small, small, small + bytes(2), bytes(20), dice.randbytes(20),
+                        dice.randbytes(dice.randrange(40))))
+
+
+def nonsense(dice, parent):
+    """A request that has the shape of a right one, more or less."""
+    data = b''.join(attr(dice.choice((1, 2, 3, 1, 2, 3, 0, 4, 77, 0x8001)), dice_value(dice))
+                    for _ in range(dice.randrange(4)))
+    data = data[:dice.choice((len(data), len(data), dice.randrange(len(data) + 1)))]
+    info = attr(KIND, dice.choice((b'ipoib\0', b'ipoib\0', b'ipoib\0', b'ipoi', b'')))
+    info += attr(dice.choice((DATA | 0x8000, DATA | 0x8000, DATA, 3)), data)
+    name = f'z{dice.randrange(4)}'.encode() + b'\0'
+    rest = attr(IFLA['name'], name)
+    if dice.randrange(8):
+        rest += attr(IFLA['link'], struct.pack('=I', dice.choice((parent, parent, parent, 1, 99999))))
+    # address, broadcast, MTU, length of the queue, state, mode, group, queues, segments
+    for _ in range(dice.randrange(3)):
+        rest += attr(dice.choice((1, 2, 4, 13, 16, 17, 27, 31, 32, 40, 41)), dice_value(dice))
+    rest += attr(LINKINFO | 0x8000, info)
+    return rest[:dice.choice((len(rest), len(rest), len(rest), dice.randrange(len(rest) + 1)))]
+
+
+def fuzz(link, seed, count):
+    # the others need not wait for this one to be loaded
+    import random
+    dice, taken = random.Random(int(seed)), 0
+    parent = index(link)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as sock:
+        for number in range(int(count)):
+            kind, flags = dice.choice(((NEWLINK, EXCL | CREATE), (NEWLINK, CREATE), (NEWLINK, 0),
+                                       (DELLINK, 0)))
+            is_up = dice.choice((0, 0, 1))
+            body = struct.pack('=BxHiII', 0, 0, 0, is_up, is_up) + nonsense(dice, parent)
+            sock.send(struct.pack('=IHHII', 16 + len(body), kind, REQUEST | ACK | flags, number, 0) +
+                      body)
+            taken += struct.unpack_from('=i', sock.recv(65536), 16)[0] == 0
+    print(taken)
+
+
 def text_of(answer):
     """The message in the attributes behind the header of what failed."""
     flags = struct.unpack_from('=H', answer, 6)[0]
@@ -108,6 +151,9 @@ def text_of(answer):
 
 
 def main():
+    if sys.argv[1:2] == ['fuzz'] and len(sys.argv) == 5:
+        fuzz(*sys.argv[2:])
+        return
     if len(sys.argv) < 2 or sys.argv[1] not in ('new', 'set', 'del'):
         sys.exit(__doc__)
     pairs = [tuple(a.split('=', 1)) for a in sys.argv[2:]]

@@ -17,7 +17,7 @@ no_children()
 
 without_admin()
 {
-	setpriv --bounding-set=-net_admin --inh-caps=-net_admin python3 "$here/poke.py" write "$@"
+	setpriv --bounding-set=-net_admin --inh-caps=-net_admin python3 -IS "$here/poke.py" write "$@"
 }
 
 part_children_sysfs()
@@ -51,6 +51,7 @@ part_children_sysfs()
 		refused "A38 delete_child '$bad'" EINVAL EINVAL "" put delete_child "$bad"
 	done
 	is "A38 delete_child" "$(put delete_child "$T_PKEY")" OK
+	[ "$T_DRIVER" = stock ] || check "which returns when the child is gone" gone "$child"
 	check "A38 the child goes" wait_for 10 gone "$child"
 	refused "A38 delete_child again" ENODEV ENODEV "" put delete_child "$T_PKEY"
 }
@@ -104,6 +105,9 @@ part_children_netlink()
 	check "A43 ip shows the parent behind it" grep -q "c1@$T_IF_A:" <(ip link show c1)
 	is "A43 its address differs in octets 1 to 3 only" \
 		"$(cut -d : -f 1,5- /sys/class/net/c1/address)" "$(cut -d : -f 1,5- "$ib_a/address")"
+	differs "queues of it" "$(ip -d link show c1 | grep -o 'numtxqueues [0-9]* numrxqueues [0-9]*')" \
+		"numtxqueues $(nproc) numrxqueues $(nproc)" "numtxqueues 1 numrxqueues 1" \
+		"it uses one each way, like its parent"
 	check "A42 kind and values of a child" grep -q '"info_kind":"ipoib","info_data":{"key":"0x8001"' \
 		<(ip -d -j link show c1)
 	refused "A40 a child of a child" EINVAL EINVAL "" nl new link=c1 name=c3 pkey=0x8002
@@ -112,7 +116,9 @@ part_children_netlink()
 	put create_child "$T_PKEY" >/dev/null
 	check "A41 also one of create_child" ip link del "$child"
 	check "A41 takes that away" gone "$child"
+	echo "conformance: parent" >/dev/kmsg
 	check "A41 for the interface of a port it succeeds" ip link del "$T_IF_A"
+	[ "$T_DRIVER" = stock ] || check "and the log says that nothing happens" has_word "conformance: parent"
 	check "A41 but that stays" exists "$T_IF_A"
 	check "A41 and works" ping_b
 	differs "A39 delete_child of the only one of a P_Key" "$(put delete_child "$T_PKEY")" \

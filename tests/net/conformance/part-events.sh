@@ -24,11 +24,12 @@ pkey_slot()
 
 part_events_reregister()
 {
-	local before gid monitor
+	local before gid made monitor same=no
 
 	gid=$(short_gid "$(gid_of 2)")
 	ping_b
 	before=$(carrier_changes)
+	made=$(created $broadcast)
 	start ip monitor link dev "$T_IF_A" >/tmp/monitor
 	monitor=$STARTED
 	ctl set vib0:1 rereg
@@ -38,6 +39,9 @@ part_events_reregister()
 	stop "$monitor"
 	is "A29 the carrier does not change" "$(carrier_changes)" "$before"
 	is "A29 ip monitor says nothing" "$(cat /tmp/monitor)" ""
+	[ "$(created $broadcast)" != "$made" ] || same=yes
+	differs "A29 the group stays joined meanwhile" "$same" no yes \
+		"nothing is lost between leaving and joining again"
 }
 
 part_events_port()
@@ -78,7 +82,7 @@ part_events_lid()
 		wait_for 20 eval "[ \$(carrier_changes) = $((before + 2)) ]"
 	check "A31 LID change: traffic resumes" wait_for 20 ping_b
 	ctl set vib0:2 lid 77
-	sm_restart
+	sm_anew
 	check "A31 OpenSM takes the new LID of B" wait_for 30 eval '[ $(lid_b) = 77 ]'
 	check "A31 new LID: traffic resumes" wait_for 40 ping_b
 	check "A31 new LID: the path says so" wait_for 20 path_to_77
@@ -104,7 +108,7 @@ pkey_is()
 
 part_events_index0()
 {
-	local before changes slot
+	local before changes slot others=stay
 
 	before=$(created $broadcast)
 	changes=$(carrier_changes)
@@ -122,6 +126,8 @@ part_events_index0()
 	check "A33 and the group" wait_for 20 group_is ff12:401b:8001:0:0:0:ffff:ffff complete yes
 	check "A33 and the old one is left" wait_for 10 no_group $broadcast
 	check "A33 with a carrier" wait_for 20 carrier_a
+	wait_for 5 group_is ff12:601b:8001:0:0:0:0:1 complete yes && others=follow
+	differs "A33 all other groups" "$others" stay follow "they are useless in the old partition"
 	ctl set vib0:1 pkey 0 0xffff
 	ctl set vib0:1 pkey "$slot" "$T_PKEY"
 	check "A33 and back" wait_for 20 pkey_is "$T_IF_A" 0xffff

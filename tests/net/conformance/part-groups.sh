@@ -16,7 +16,7 @@ joined()
 # hold_group GROUP: an application joins it; $STARTED is its process
 hold_group()
 {
-	start python3 "$here/poke.py" hold "$1" "$T_IF_A" 200 >/dev/null
+	start python3 -IS "$here/poke.py" hold "$1" "$T_IF_A" 200 >/dev/null
 }
 
 part_groups_joined()
@@ -74,11 +74,6 @@ sm_talks()
 	kill -CONT "$(sm_pid)"
 }
 
-dropped_are()
-{
-	[ $(($(counter_a tx_dropped) - before)) = "$1" ]
-}
-
 part_groups_parking()
 {
 	local group=ff12:401b:ffff:0:0:0:f08:103 before
@@ -88,40 +83,45 @@ part_groups_parking()
 	sm_silent
 	poke udp 239.8.1.3 9 10 100 "$T_IF_A"
 	check "A18 of 100 packets to a group still being joined, 36 are dropped" \
-		wait_for 2 dropped_are 36
+		wait_for 2 dropped_are "$before" 36
 	check "A18 and 64 wait" group_is $group queuelen 64
-	check "A18 the others too when the join is given up" wait_for 40 dropped_are 100
+	check "A18 the others too when the join is given up" wait_for 40 dropped_are "$before" 100
 	sm_talks
 	poke udp 239.8.1.3 9 10 1 "$T_IF_A"
 	check "A18 the next packet starts another attempt" wait_for 20 joined $group 0x8
 	quiet_ipv6 0
 }
 
-# foreign NAME ADDRESS: a link-layer group that cannot be one of this interface
+# foreign NAME ADDRESS END N: a link-layer group that cannot be one of this interface; the END of its
+# MGID as debugfs would have it, and a number
 foreign()
 {
-	local listed ignored
-	start python3 "$here/poke.py" member "$T_IF_A" "$2" 20 >/tmp/foreign
-	wait_for 5 [ -s /tmp/foreign ]
+	local listed ignored holder next
+
+	next=ff12:401b:ffff:0:0:0:f08:$(printf %x $((0x100 + 10 + $4)))
+	start python3 -IS "$here/poke.py" member "$T_IF_A" "$2" 60 >/tmp/foreign
+	holder=$STARTED
+	wait_for 10 [ -s /tmp/foreign ]
 	is "A19 $1: no error" "$(cat /tmp/foreign)" OK
 	listed=$(ip maddr show dev "$T_IF_A" | grep -c "$2")
 	is "A19 $1: it is in the list" "$listed" 1
 	# a group that is good comes after it, so the foreign one has been looked at
-	start python3 "$here/poke.py" hold 239.8.1.4 "$T_IF_A" 20 >/dev/null
-	wait_for 10 group_is ff12:401b:ffff:0:0:0:f08:104 complete yes
+	start python3 -IS "$here/poke.py" hold "239.8.1.1$4" "$T_IF_A" 60 >/dev/null
+	check "A19 $1: one that came after it is joined" wait_for 10 group_is "$next" complete yes
 	ignored=$(grep -c ":$3\$" "$ipoib_dbg/${T_IF_A}_mcg")
 	is "A19 $1: it is not joined" "$ignored" 0
 	stop "$STARTED"
+	stop "$holder"
 }
 
 part_groups_foreign()
 {
 	local good=00:ff:ff:ff:ff:12:40:1b:ff:ff:00:00:00:00:00:00:0f:0a:0b
 
-	foreign "foreign P_Key" 00:ff:ff:ff:ff:12:40:1b:80:07:00:00:00:00:00:00:0f:0a:0b:01 b01
-	foreign "foreign scope" 00:ff:ff:ff:ff:15:40:1b:ff:ff:00:00:00:00:00:00:0f:0a:0b:02 b02
-	foreign "no multicast QPN" 00:ff:ff:fe:ff:12:40:1b:ff:ff:00:00:00:00:00:00:0f:0a:0b:03 b03
-	start python3 "$here/poke.py" member "$T_IF_A" $good:04 20 >/dev/null
+	foreign "foreign P_Key" 00:ff:ff:ff:ff:12:40:1b:80:07:00:00:00:00:00:00:0f:0a:0b:01 b01 1
+	foreign "foreign scope" 00:ff:ff:ff:ff:15:40:1b:ff:ff:00:00:00:00:00:00:0f:0a:0b:02 b02 2
+	foreign "no multicast QPN" 00:ff:ff:fe:ff:12:40:1b:ff:ff:00:00:00:00:00:00:0f:0a:0b:03 b03 3
+	start python3 -IS "$here/poke.py" member "$T_IF_A" $good:04 20 >/dev/null
 	check "A19 one with the right ones is joined" \
 		wait_for 10 group_is ff12:401b:ffff:0:0:0:f0a:b04 send_only no
 	stop "$STARTED"

@@ -50,12 +50,80 @@ part_input_creation()
 	check "is there" in_b ip link show c1
 	in_b ip link del c1
 	refused "a parent in another namespace" ENODEV ENODEV "" \
-		in_b python3 "$here/nl.py" new link="$(cat "$ib_a/ifindex")" name=c1
+		in_b python3 -IS "$here/nl.py" new link="$(cat "$ib_a/ifindex")" name=c1
+}
+
+# used_queues IF
+used_queues()
+{
+	ls "/sys/class/net/$1/queues"
+}
+
+part_input_queues()
+{
+	is "a new child with four queues each way" \
+		"$(nl new link="$T_IF_A" name=c1 link:31=04000000 link:32=04000000)" OK
+	is "uses one" "$(used_queues c1 | tr '\n' ' ')" "rx-0 tx-0 "
+	nl del if=c1 >/dev/null
+	refused "a new child without queues" EINVAL EINVAL core \
+		nl new link="$T_IF_A" name=c1 link:31=00000000
+}
+
+# The stack takes any broadcast address; what the driver makes of it is another question
+part_input_broadcast()
+{
+	local right wrong
+
+	right=$(<"$ib_a/broadcast")
+	for wrong in "00:ff:ff:ff:ff:15${right:17}" "$(in_b cat "/sys/class/net/$T_IF_B/address")" \
+		     00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00; do
+		is "broadcast address $wrong" "$(nl set if="$T_IF_A" broadcast="$wrong")" OK
+		# who asks for addresses asks there now: nobody, or one host only
+		ping_b
+		ip link set "$T_IF_A" down
+		ip link set "$T_IF_A" up
+		wait_for 2 carrier_a
+		check "no carrier after down and up, for there is no such group" no_carrier_a
+		nl set if="$T_IF_A" broadcast="$right" >/dev/null
+		restart_a
+		check "the right one again: B answers" wait_for 20 ping_b
+	done
+}
+
+no_nonsense()
+{
+	! ip -o link | grep -q "@$T_IF_A"
+}
+
+# Whatever it is, it is done or refused, and nothing else happens. The stock driver has holes here.
+part_input_nonsense()
+{
+	local seed name
+
+	if [ "$T_DRIVER" = stock ]; then
+		skip "nonsense by netlink, sysfs and ioctl" "no test of the stock driver"
+		return
+	fi
+	for seed in 1 2; do
+		check "nonsense $seed by netlink" timeout 200 python3 -IS "$here/nl.py" fuzz "$T_IF_A" $seed 400
+		check "nonsense $seed by sysfs" timeout 200 python3 -IS "$here/poke.py" scribble "$T_IF_A" $seed 300
+		check "nonsense $seed by ioctl" timeout 200 python3 -IS "$here/poke.py" ioctl "$T_IF_A" $seed 1000
+	done
+	for name in $(ip -o link | sed -n "s/^[0-9]*: \(.*\)@$T_IF_A:.*/\1/p"); do
+		ip link del "$name"
+	done
+	check "what children were made can be removed" wait_for 10 no_nonsense
+	ethtool -K "$T_IF_A" tx on rx on tso on sg on gso on gro on >/dev/null 2>&1
+	ethtool -C "$T_IF_A" rx-usecs 0 rx-frames 0 tx-usecs 0 tx-frames 0 2>/dev/null
+	put umcast '0\n' >/dev/null
+	put mtu 4092 >/dev/null
+	ip -6 addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
+	check "B answers after the nonsense" wait_for 20 ping_b
 }
 
 part_input_rights()
 {
-	local user=(setpriv --bounding-set=-net_admin --inh-caps=-net_admin python3 "$here/nl.py")
+	local user=(setpriv --bounding-set=-net_admin --inh-caps=-net_admin python3 -IS "$here/nl.py")
 
 	refused "a new child by somebody without rights" EPERM EPERM core \
 		"${user[@]}" new link="$T_IF_A" name=c1
@@ -65,5 +133,8 @@ part_input_rights()
 
 part_input_attributes
 part_input_creation
+part_input_queues
+part_input_broadcast
 part_input_rights
+part_input_nonsense
 check "B answers" wait_for 20 ping_b

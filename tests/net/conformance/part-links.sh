@@ -29,7 +29,7 @@ part_links_kind()
 
 alias_asks()
 {
-	python3 "$here/sa.py" log "Set MCMemberRecord" portgid=fe80::200:0:0:a11 <"$SM_DIR/log" |
+	python3 -IS "$here/sa.py" log "Set MCMemberRecord" portgid=fe80::200:0:0:a11 <"$SM_DIR/log" |
 		grep -q .
 }
 
@@ -57,7 +57,7 @@ part_links_address()
 	is "and one that somebody set" "$(cat "$ib_a/addr_assign_type")" 3
 
 	gid0=$(gid_of 1)
-	sm_restart -D 0x2b
+	sm_anew -D 0x2b
 	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
 	ip link set "$T_IF_A" up
 	wait_for 3 carrier_a
@@ -71,7 +71,7 @@ part_links_address()
 	is "the first address again" "$(nl set if="$T_IF_A" address="$addr")" OK
 	ctl set vib0:1 guid 1 0
 	ip link del c1
-	sm_restart
+	sm_anew
 	restart_a
 	check "B answers" wait_for 20 ping_b
 }
@@ -172,6 +172,7 @@ part_links_moderation()
 		"completions of sends can be moderated too"
 	check "-C what it does not have is refused" [ "$(ethtool_says -C "$T_IF_A" stats-block-usecs 1)" != OK ]
 	ethtool -C "$T_IF_A" tx-usecs 0 2>/dev/null
+	is "which has changed no other value" "$(ethtool -c "$T_IF_A" | grep -c ': *[1-9]')" 0
 	is "A57 -g" "$(ethtool_says -g "$T_IF_A" | cut -d ' ' -f 1)" EOPNOTSUPP
 	for wrong in "-s speed 1000" "-s autoneg off" "-A rx on" "-G rx 512" "-L combined 2" \
 		     "-K lro on" "-K tx-vlan-offload on" "--set-eee eee on" "-N flow-type tcp4" "-E"; do

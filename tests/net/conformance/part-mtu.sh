@@ -7,9 +7,7 @@
 group_mtu()
 {
 	sed -i "s/mtu=[45]/mtu=$1/" "$T_PARTITIONS"
-	sm_stop
-	rm -rf "$SM_DIR/cache"
-	sm_start
+	sm_anew
 }
 
 mtu_is()

@@ -58,7 +58,7 @@ part_packet_seen()
 {
 	local seen
 
-	seen=$(sniffed b dgram 3 ping_b)
+	seen=$(sniffed b dgram ping_b)
 	check "packet sockets see no address of the sender" grep -Eq '^0 0800 0 45' <<<"$seen"
 	check "tcpdump captures and decodes" captured
 }
@@ -69,10 +69,12 @@ part_packet_nonsense()
 	local seed
 
 	for seed in 1 2 3; do
-		check "nonsense $seed" timeout 100 python3 "$here/poke.py" fuzz "$T_IF_A" $seed 2000
+		check "nonsense $seed" timeout 100 python3 -IS "$here/poke.py" fuzz "$T_IF_A" $seed 2000
 		[ "$T_DRIVER" = ours ] || continue
 		check "nonsense $seed with offload headers" \
-			timeout 100 python3 "$here/poke.py" fuzz "$T_IF_A" $seed 2000 vnet
+			timeout 100 python3 -IS "$here/poke.py" fuzz "$T_IF_A" $seed 2000 vnet
+		check "nonsense $seed past the queue" \
+			timeout 100 python3 -IS "$here/poke.py" fuzz "$T_IF_A" $seed 2000 bypass
 	done
 	check "B answers after the nonsense" wait_for 20 ping_b
 	check "B answers by IPv6" wait_for 20 ping_b "$T_IP6_B"

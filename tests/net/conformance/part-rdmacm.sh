@@ -10,10 +10,10 @@ rdmacm()
 	local out server
 
 	out=$(mktemp)
-	start_b python3 "$here/rdmacm.py" listen "$1" 7174 >"$out" 2>&1
+	start_b python3 -IS "$here/rdmacm.py" listen "$1" 7174 >"$out" 2>&1
 	server=$STARTED
 	wait_for 10 grep -q ready "$out"
-	timeout 60 python3 "$here/rdmacm.py" connect "$1" 7174 "${@:2}" 2>&1
+	timeout 60 python3 -IS "$here/rdmacm.py" connect "$1" 7174 "${@:2}" 2>&1
 	wait_for 2 grep -q ' 0x' "$out"
 	stop "$server"
 	echo "B: $(grep -v ready "$out")"

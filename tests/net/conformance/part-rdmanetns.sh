@@ -26,7 +26,8 @@ part_rdmanetns()
 	wait_for 10 eval '[ -n "$(where)" ]'
 	differs "its interfaces are in" "$(where)" init c \
 		"they are where their device is, so that a container gets both"
-	sm_start
+	# OpenSM has to be where its port is
+	ip netns exec c bash -c ". '$T_ROOT/tests/vm/sm.sh' && sm_start"
 	[ "$T_DRIVER" = stock ] || check "and come up there" wait_for 40 comes_up_in_c
 	sm_stop
 	ip netns del c

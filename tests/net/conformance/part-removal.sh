@@ -13,13 +13,13 @@ part_removal_netns()
 	ip -n c addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
 	ip -n c link set "$T_IF_A" up
 	check "A60 and works there" wait_for 30 ip netns exec c ping -q -c 1 -W 1 "$T_IP4_B"
-	ip netns exec c python3 "$here/poke.py" write "/sys/class/net/$T_IF_A/create_child" \
+	ip netns exec c python3 -IS "$here/poke.py" write "/sys/class/net/$T_IF_A/create_child" \
 		"$T_PKEY" >/dev/null
 	differs "a child by sysfs of a parent in a namespace is in" \
 		"$(exists "$child" && echo init; ip -n c link show "$child" >/dev/null 2>&1 && echo c)" \
 		init c "a child is where its parent is, as with netlink"
 	is "a child by netlink in the namespace of the parent" \
-		"$(ip netns exec c python3 "$here/nl.py" new link="$T_IF_A" name=c1 pkey="$T_PKEY")" OK
+		"$(ip netns exec c python3 -IS "$here/nl.py" new link="$T_IF_A" name=c1 pkey="$T_PKEY")" OK
 	ip -n c link set c1 netns b
 	check "a child moves on" in_b ip link show c1
 	ip netns del c
@@ -35,6 +35,37 @@ part_removal_netns()
 	check "A60 and works" wait_for 20 ping_b
 }
 
+# home: the name under which it has come back
+home()
+{
+	find /sys/class/net -name 'dev*' -printf '%f\n' | head -n 1
+}
+
+# Its name is taken by somebody else meanwhile; a child in the same namespace comes along
+part_removal_name()
+{
+	local name
+
+	ip netns add c
+	nl new link="$T_IF_A" name=c1 pkey="$T_PKEY" netns=c >/dev/null
+	ip link set "$T_IF_A" netns c
+	ip link add "$T_IF_A" type dummy
+	ip netns del c
+	wait_for 10 eval '[ -n "$(home)" ]'
+	name=$(home)
+	check "A60 it comes back under another name if its own is taken" \
+		grep -q link/infiniband <(ip link show "$name")
+	check "A60 so do its files" [ -e "$ipoib_dbg/${name}_mcg" ]
+	check "A60 a child comes back, too" wait_for 10 exists c1
+	check "A60 as a child of it" grep -q "c1@$name:" <(ip link show c1)
+	ip link del c1
+	ip link del "$T_IF_A"
+	ip link set "$name" name "$T_IF_A"
+	ip addr replace "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
+	restart_a
+	check "A60 and works" wait_for 20 ping_b
+}
+
 # in_use: children on both sides, groups, a flood
 in_use()
 {
@@ -45,7 +76,7 @@ in_use()
 	ip link set "$T_IF_A.8001" up
 	in_b ip link set "$T_IF_B.8001" up
 	in_b ip link set c1 up
-	start python3 "$here/poke.py" hold 239.8.2.1 "$T_IF_A" 200 >/tmp/hold
+	start python3 -IS "$here/poke.py" hold 239.8.2.1 "$T_IF_A" 200 >/tmp/hold
 	start ping -q -f "$T_IP4_B" >/dev/null 2>&1
 	flood=$STARTED
 	wait_for 20 carrier_b c1
@@ -99,5 +130,6 @@ part_removal_hca()
 }
 
 part_removal_netns
+part_removal_name
 part_removal_module
 part_removal_hca

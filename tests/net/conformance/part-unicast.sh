@@ -3,12 +3,6 @@
 #
 # Unicast: paths, packets that wait for one, what is on the wire, what is counted.
 
-# peer_address GUID-END: hardware address of a peer that does not exist
-peer_address()
-{
-	echo "80:00:00:48:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:$1"
-}
-
 part_unicast_path()
 {
 	local gid
@@ -20,11 +14,6 @@ part_unicast_path()
 	check "A22 with the LID of its port" path_is "$gid" DLID \
 		"$(printf '0x%04x' $(($(cat /sys/class/infiniband/vib0/ports/2/lid))))"
 	check "A22 and a service level" path_is "$gid" SL 0
-}
-
-dropped_are()
-{
-	[ $(($(counter_a tx_dropped) - before)) = "$1" ]
 }
 
 # A peer whose GID nobody has, and a subnet administrator that is silent, so that the question
@@ -41,27 +30,10 @@ part_unicast_parking()
 		"$(poke udp 10.77.0.99 9 10 10 "$T_IF_A" tx_dropped)" 7 0 \
 		"bytes limit what waits, not a number of 3 packets, which a first burst exceeds"
 	check "A22 a path that is asked for is not complete" path_is $gid complete no
-	check "A21 all are dropped when the path is given up" wait_for 20 dropped_are 10
+	check "A21 all are dropped when the path is given up" wait_for 20 dropped_are "$before" 10
 	kill -CONT "$(sm_pid)"
 	ip neigh del 10.77.0.99 dev "$T_IF_A"
 	quiet_ipv6 0
-}
-
-# sniffed a|b raw|dgram SECONDS COMMAND...: what a packet socket there sees while COMMAND runs
-sniffed()
-{
-	local side=$1 how=$2 seconds=$3 pid out
-	shift 3
-
-	out=$(mktemp)
-	start on_side "$side" python3 "$here/poke.py" sniff "$(lib_parent "$side")" "$how" "$seconds" \
-		>"$out"
-	pid=$STARTED
-	wait_for 10 grep -q ready "$out"
-	"$@" >/dev/null 2>&1
-	wait "$pid"
-	cat "$out"
-	rm -f "$out"
 }
 
 part_unicast_wire()
@@ -69,24 +41,41 @@ part_unicast_wire()
 	local seen
 
 	ip neigh flush dev "$T_IF_A"
-	seen=$(sniffed b dgram 3 ping_b)
+	seen=$(sniffed b dgram ping_b)
 	check "A23 ARP: hardware type 32, 20 octets of hardware address, 56 in all" \
 		grep -Eq '^1 0806 0 0020080014040001[0-9a-f]{96}$' <<<"$seen"
 	ip -6 neigh flush dev "$T_IF_A"
-	seen=$(sniffed b dgram 3 ping_b "$T_IP6_B")
+	seen=$(sniffed b dgram ping_b "$T_IP6_B")
 	check "A23 neighbour solicitation: option of three times eight octets, two of padding" \
 		grep -Eq '^2 86dd 0 6[0-9a-f]{11}3aff.*87[0-9a-f]{46}01030000' <<<"$seen"
-	seen=$(sniffed b raw 3 ping_b)
+	seen=$(sniffed b raw ping_b)
 	check "A24 a received frame begins with 20 zeros, type and two zeros" \
 		grep -Eq '^0 0800 0 0{40}080000004500' <<<"$seen"
-	seen=$(sniffed a dgram 3 arping -c 2 -w 1 -I "$T_IF_A" 10.77.0.98)
+	seen=$(sniffed a dgram arping -c 2 -w 1 -I "$T_IF_A" 10.77.0.98)
 	check "A25 own broadcasts are seen on their way out" grep -Eq '^4 0806' <<<"$seen"
 	check_not "A25 and do not come back" grep -Eq '^[0123] 0806 0 0020080014040001' <<<"$seen"
 }
 
+# The same as it crosses the fabric
+part_unicast_capture()
+{
+	local seen
+
+	capture_start a vib0:1
+	ping_b
+	ping -q -c 1 -W 1 -I "$T_IF_A" 224.0.0.1 >/dev/null
+	capture_stop a /tmp/wire.pcap
+	seen=$(poke wire /tmp/wire.pcap)
+	check "A24 on the wire: type, two octets of zero, no GRH for a peer" \
+		grep -qx -- '- 08000000' <<<"$seen"
+	check "A24 on the wire: a GRH with the MGID for a group" \
+		grep -qx 'ff12401bffff00000000000000000001 08000000' <<<"$seen"
+	check_not "A24 on the wire: nothing else behind the type" grep -v '0000$' <<<"$seen"
+}
+
 part_unicast_counters()
 {
-	local before
+	local before tx how="as given"
 
 	quiet_ipv6 1
 	in_b sysctl -qw net.ipv4.icmp_echo_ignore_broadcasts=0
@@ -108,6 +97,12 @@ part_unicast_counters()
 		"$(grown tx_bytes poke udp "$T_IP4_B" 9 972 20)" $((20 * 1004))
 	is "A27 received: IP alone" $(($(counter_b rx_bytes) - before)) $((20 * 1000))
 	is "packets are counted" "$(grown tx_packets poke udp "$T_IP4_B" 9 972 20)" 20
+	tx=$(counter_a tx_packets)
+	before=$(counter_b rx_packets)
+	check "a stream by TCP" transfer a 2
+	[ $(($(counter_a tx_packets) - tx)) != $(($(counter_b rx_packets) - before)) ] || how="as sent"
+	differs "its packets are counted" "$how" "as given" "as sent" \
+		"what the HCA cuts into packets is as many packets"
 	ip neigh del "$T_IP4_B" dev "$T_IF_A"
 	in_b ip neigh del "$T_IP4_A" dev "$T_IF_B"
 	is "received errors stay 0" "$(counter_b rx_errors)" 0
@@ -117,5 +112,6 @@ part_unicast_counters()
 part_unicast_path
 part_unicast_parking
 part_unicast_wire
+part_unicast_capture
 part_unicast_counters
 check "B answers" wait_for 20 ping_b

@@ -7,20 +7,26 @@ Small jobs that no shell tool does, for the conformance suite.
                                     contain \\n and the like
     poke.py udp ADDRESS PORT SIZE COUNT [IF [COUNTER]]  send datagrams; prints by how much that
                                     counter of the interface has grown at once
-    poke.py sniff IF raw|dgram SECONDS [COUNT]  print what a packet socket sees: type, protocol,
+    poke.py sniff IF raw|dgram      print what a packet socket sees until SIGTERM: type, protocol,
                                     length of the address, octets; all in hex
     poke.py member IF HEX SECONDS   hold a membership of a link-layer group; prints OK or the error
     poke.py hold GROUP IF [SECONDS] hold a membership of an IP group; prints ready
     poke.py packet IF raw|dgram HALEN ADDRESS-HEX PROTOCOL-HEX DATA-HEX [NAMELEN]
                                     send by a packet socket; prints OK or the name of the error
     poke.py bound IF raw|dgram DATA-HEX     the same by a bound socket, without any address
-    poke.py fuzz IF SEED COUNT [vnet]       send nonsense of many kinds; prints how much went out
+    poke.py fuzz IF SEED COUNT [vnet|bypass]    send nonsense of many kinds; prints how much went
+                                    out: as it is, with offload headers, or past the queue
+    poke.py wire FILE               the packets of UD queue pairs in a capture of the fabric: GID they
+                                    go to, or - without a GRH, and the first 4 octets; in hex
+    poke.py scribble IF SEED COUNT  write nonsense to the files of the driver; prints how much was
+                                    taken
+    poke.py ioctl IF SEED COUNT     ask nonsense by ioctl; prints how much was done
 """
-import ctypes
 import errno
+import fcntl
 import os
-import random
 import select
+import signal
 import socket
 import struct
 import sys
@@ -29,7 +35,10 @@ import time
 # the other name of the same number comes first in Python
 errno.errorcode[errno.EOPNOTSUPP] = 'EOPNOTSUPP'
 ETH_P_ALL = 3
-SOL_PACKET, ADD_MEMBERSHIP, VNET_HDR, MR_MULTICAST = 263, 1, 15, 0
+SOL_PACKET, ADD_MEMBERSHIP, VNET_HDR, QDISC_BYPASS, MR_MULTICAST = 263, 1, 15, 20, 0
+# hardware address, groups, ethtool, registers, time stamps, and those of drivers
+IOCTLS = (0x8924, 0x8931, 0x8932, 0x8946, 0x8946, 0x8946, 0x8947, 0x8948, 0x8949, 0x89b0, 0x89b1,
+          0x89f0, 0x89f1, 0x89ff)
 
 
 def result(call, *args):
@@ -69,19 +78,19 @@ def udp(address, port, size, count, interface='', name=''):
             print(counter(interface, name) - before)
 
 
-def sniff(interface, how, seconds, count='1000000'):
+def sniff(interface, how):
+    ended = []
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     kind = socket.SOCK_RAW if how == 'raw' else socket.SOCK_DGRAM
     with socket.socket(socket.AF_PACKET, kind, socket.htons(ETH_P_ALL)) as sock:
         sock.bind((interface, ETH_P_ALL))
         print('ready', flush=True)
-        end = time.monotonic() + float(seconds)
-        left = int(count)
-        while left and end > time.monotonic():
-            if not select.select([sock], [], [], end - time.monotonic())[0]:
-                break
-            data, (_, protocol, packet_type, _, address) = sock.recvfrom(65536)
-            print(f'{packet_type} {protocol:04x} {len(address)} {data.hex()}', flush=True)
-            left -= 1
+        while True:
+            if select.select([sock], [], [], 0 if ended else 0.1)[0]:
+                data, (_, protocol, packet_type, _, address) = sock.recvfrom(65536)
+                print(f'{packet_type} {protocol:04x} {len(address)} {data.hex()}', flush=True)
+            elif ended:
+                return
 
 
 def member(interface, octets, seconds):
@@ -107,6 +116,7 @@ def hold(group, interface, seconds='60'):
 
 
 def packet(interface, how, halen, address, protocol, data, namelen=None):
+    import ctypes
     libc = ctypes.CDLL(None, use_errno=True)
     hwaddr = bytes.fromhex(address.replace(':', ''))
     body = bytes.fromhex(data)
@@ -140,9 +150,17 @@ def nonsense(dice, address):
     return protocol, where, where + struct.pack('!HH', protocol, dice.choice((0, 0xffff))) + body
 
 
-def fuzz(interface, seed, count, vnet=''):
+def dice_of(seed):
+    # the others need not wait for this one to be loaded
+    import random
+    return random.Random(int(seed))
+
+
+def fuzz(interface, seed, count, how=''):
+    vnet = how == 'vnet'
+    import ctypes
     libc = ctypes.CDLL(None)
-    dice = random.Random(int(seed))
+    dice = dice_of(seed)
     with open(f'/sys/class/net/{interface}/address', encoding='ascii') as file:
         address = bytes.fromhex(file.read().strip().replace(':', ''))
     index, sent = socket.if_nametoindex(interface), 0
@@ -152,6 +170,8 @@ def fuzz(interface, seed, count, vnet=''):
         sock.setblocking(False)
         if vnet:
             sock.setsockopt(SOL_PACKET, VNET_HDR, 1)
+        if how == 'bypass':
+            sock.setsockopt(SOL_PACKET, QDISC_BYPASS, 1)
     for _ in range(int(count)):
         protocol, where, frame = nonsense(dice, address)
         sock = dice.choice(socks)
@@ -170,8 +190,53 @@ def fuzz(interface, seed, count, vnet=''):
     print(sent)
 
 
+def wire(path):
+    with open(path, 'rb') as file:
+        data = file.read()
+    at = 24
+    while at + 16 <= len(data):
+        size = struct.unpack_from('=I', data, at + 8)[0]
+        packet = data[at + 16:at + 16 + size]
+        at += 16 + size
+        has_grh = packet[1] & 3 == 3
+        transport = packet[48 if has_grh else 8:]
+        # send only, to none of the queue pairs for management
+        if transport[0] == 0x64 and int.from_bytes(transport[5:8], 'big') > 1:
+            print(packet[32:48].hex() if has_grh else '-', transport[20:24].hex())
+
+
+def scribble(interface, seed, count):
+    dice, taken = dice_of(seed), 0
+    for _ in range(int(count)):
+        name = dice.choice(('create_child', 'delete_child', 'mode', 'umcast', 'mtu'))
+        text = dice.choice((b'datagram', b'connected', b'0x', b'32769', b'-', b'1', b'', b'\0', b' '))
+        text += dice.choice((b'', b'\n', dice.randbytes(dice.choice((1, 3, 30, 4000)))))
+        with open(f'/sys/class/net/{interface}/{name}', 'wb', buffering=0) as file:
+            taken += result(file.write, text) == 'OK'
+    print(taken)
+
+
+def ioctl(interface, seed, count):
+    import ctypes
+    dice, done = dice_of(seed), 0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for _ in range(int(count)):
+            number = dice.choice(IOCTLS)
+            # a command of ethtool, and numbers that it may take for lengths
+            body = struct.pack('=II', dice.randrange(0x60), dice.choice((0, 1, 8, 64, 0xffffffff)))
+            body = ctypes.create_string_buffer(body + dice.randbytes(8) + bytes(8192))
+            request = struct.pack('=16s', interface.encode())
+            if number == 0x8946:
+                request += struct.pack('=Q16x', ctypes.addressof(body))
+            else:
+                request += struct.pack('=H', dice.choice((0, 1, 32))) + dice.randbytes(22)
+            done += result(fcntl.ioctl, sock, number, request) == 'OK'
+    print(done)
+
+
 def main():
-    jobs = {f.__name__: f for f in (write, udp, sniff, member, hold, packet, bound, fuzz)}
+    jobs = {f.__name__: f for f in (write, udp, sniff, member, hold, packet, bound, fuzz,
+                                    wire, scribble, ioctl)}
     if len(sys.argv) < 2 or sys.argv[1] not in jobs:
         sys.exit(__doc__)
     jobs[sys.argv[1]](*sys.argv[2:])

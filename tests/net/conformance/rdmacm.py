@@ -74,7 +74,8 @@ class Manager:
         """Port of the HCA and P_Key of an id."""
         out = Buffer(272)
         self.command(QUERY, struct.pack('=QII', out.address, ident, 0), 272)
-        _, port, pkey = out.unpack('=QBxH')
+        port = out.unpack('=B', 8)[0]
+        pkey = out.unpack('>H', 10)[0]
         return f'{port} 0x{pkey:04x}'
 
 

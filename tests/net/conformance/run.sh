@@ -3,7 +3,7 @@
 #
 # Does an ib_ipoib keep what users, peers and subnet managers count on? One suite for two drivers.
 #
-#	tests/vm/run [--driver stock] --timeout 590 tests/net/conformance/run.sh [PART...]
+#	tests/vm/run [--driver stock] --timeout 900 tests/net/conformance/run.sh [PART...]
 #
 #	A (root namespace)			B (namespace b)
 #	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
@@ -22,7 +22,8 @@
 # shellcheck source=tests/net/conformance/lib.sh
 . "$T_ROOT/tests/net/conformance/lib.sh"
 
-PARTS=(module identity joins groups unicast mtu children events links input packet removal)
+PARTS=(module identity joins groups unicast mtu children events links input packet removal rdmacm
+       rdmanetns)
 
 [ $# = 0 ] || PARTS=("$@")
 for part in "${PARTS[@]}"; do
