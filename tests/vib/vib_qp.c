@@ -175,15 +175,15 @@ static void __qp_flush_recv(struct vib_qpc *qpc)
  */
 void __vib_qpc_to_err(struct vib_qpc *qpc)
 {
-	bool was = qpc->state == IB_QPS_ERR;
-
 	lockdep_assert_held(&qpc->sq_lock);
 	lockdep_assert_held(&qpc->rq_lock);
+	if (qpc->state == IB_QPS_ERR)
+		return;
 	qpc->state = IB_QPS_ERR;
 	if (qpc->rc)
 		__vib_rc_flush(qpc);
 	__qp_flush_recv(qpc);
-	if (qpc->srq && !was)
+	if (qpc->srq)
 		vib_qp_raise(qpc, VIB_QP_EV_LAST_WQE);
 }
 
