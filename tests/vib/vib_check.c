@@ -23,6 +23,8 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
+#include "vib_check.h"
+
 #define CHK_WRS		16
 #define CHK_CQES	64
 #define CHK_BUF		8192
@@ -65,17 +67,6 @@ struct chk {
 static int chk_failed;
 static int chk_count;
 
-static bool chk_that(struct chk *c, bool cond, const char *text, int line)
-{
-	if (cond)
-		return true;
-	pr_info("vib_check: line %d: %s does not hold\n", line, text);
-	c->ok = false;
-	return false;
-}
-
-#define CHECK(c, cond) chk_that(c, cond, #cond, __LINE__)
-
 static void chk_comp(struct ib_cq *cq, void *context)
 {
 	struct chk_end *e = context;
@@ -89,11 +80,6 @@ static void chk_cq_event(struct ib_event *event, void *context)
 
 	if (event->event == IB_EVENT_CQ_ERR)
 		WRITE_ONCE(e->cq_errors, e->cq_errors + 1);
-}
-
-static u64 chk_addr(const void *p)
-{
-	return (u64)(uintptr_t)p;
 }
 
 static int chk_to_state(struct chk_end *e, enum ib_qp_state state)
@@ -257,20 +243,6 @@ static int chk_send(struct chk *c, int i, u32 len)
 
 	chk_fill_wr(c, &wr, &sge, len, i);
 	return ib_post_send(c->a.qp, &wr.wr, NULL);
-}
-
-/* The next completion of @cq has this status and belongs to this WR */
-static bool chk_next(struct ib_cq *cq, struct ib_wc *wc, const struct ib_cqe *cqe,
-		     enum ib_wc_status status)
-{
-	return ib_poll_cq(cq, 1, wc) == 1 && wc->wr_cqe == cqe && wc->status == status;
-}
-
-static bool chk_empty(struct ib_cq *cq)
-{
-	struct ib_wc wc;
-
-	return !ib_poll_cq(cq, 1, &wc);
 }
 
 /* Both sides as new: nothing posted, nothing completed */
