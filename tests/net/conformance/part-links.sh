@@ -36,7 +36,7 @@ alias_asks()
 # The GUID of the interface, and one more that the port can be given
 part_links_address()
 {
-	local addr alias=02:00:00:00:00:00:0a:11 head gid0
+	local addr alias=02:00:00:00:00:00:0a:11 head gid0 noticed=no
 
 	addr=$(cat "$ib_a/address")
 	head=$(cut -d : -f -12 <<<"$addr")
@@ -64,8 +64,12 @@ part_links_address()
 	check "A55 a GUID that the port does not have: no carrier" no_carrier_a
 	check_not "A55 and nothing is asked for" alias_asks
 	ctl set vib0:1 guid 1 "0x$(tr -d : <<<"$alias")"
+	wait_for 5 alias_asks && noticed=yes
+	differs "A55 when it has, that is noticed" $noticed no yes "nobody has to set it down and up"
+	[ "$noticed" = yes ] || ip link set "$T_IF_A" down
+	ip link set "$T_IF_A" up
 	# OpenSM knows one GUID for each port and will say no
-	check "A55 when it has, the group is asked for by that GID" wait_for 20 alias_asks
+	check "A55 then the group is asked for by that GID" wait_for 20 alias_asks
 	is "GID 0 is as it was" "$(gid_of 1)" "$gid0"
 	ip link set "$T_IF_A" down
 	is "the first address again" "$(nl set if="$T_IF_A" address="$addr")" OK
