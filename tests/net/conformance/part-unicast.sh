@@ -36,16 +36,24 @@ part_unicast_parking()
 	quiet_ipv6 0
 }
 
+# ask_anew [ADDRESS]: ping B when nobody knows anybody; B must not ask first, for that tells A
+ask_anew()
+{
+	in_b ip neigh flush dev "$T_IF_B"
+	in_b ip -6 neigh flush dev "$T_IF_B"
+	ip neigh flush dev "$T_IF_A"
+	ip -6 neigh flush dev "$T_IF_A"
+	ping_b "$@"
+}
+
 part_unicast_wire()
 {
 	local seen
 
-	ip neigh flush dev "$T_IF_A"
-	seen=$(sniffed b dgram ping_b)
+	seen=$(sniffed b dgram ask_anew)
 	check "A23 ARP: hardware type 32, 20 octets of hardware address, 56 in all" \
 		grep -Eq '^1 0806 0 0020080014040001[0-9a-f]{96}$' <<<"$seen"
-	ip -6 neigh flush dev "$T_IF_A"
-	seen=$(sniffed b dgram ping_b "$T_IP6_B")
+	seen=$(sniffed b dgram ask_anew "$T_IP6_B")
 	check "A23 neighbour solicitation: option of three times eight octets, two of padding" \
 		grep -Eq '^2 86dd 0 6[0-9a-f]{11}3aff.*87[0-9a-f]{46}01030000' <<<"$seen"
 	seen=$(sniffed b raw ping_b)
