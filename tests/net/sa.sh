@@ -142,8 +142,48 @@ part_late()
 	check "B answers" wait_for 10 ping_b
 }
 
+# An interface under an alias GUID of its port: first wanted, then there, gone again and back
+part_alias()
+{
+	local guid=02:56:49:00:00:77:88:99 mine hex members
+
+	hex=0x${guid//:/}
+	mine=$(cat "/sys/class/net/$T_IF_A/address")
+	ip link set "$T_IF_A" down
+	check "another GUID" ip link set "$T_IF_A" address "${mine:0:35}:$guid"
+	ip link set "$T_IF_A" up
+	check_not "no carrier before the port has it" wait_for 2 carrier_a
+	ctl set vib0:1 guid 1 "$hex"
+	# the kernel tells nobody: ours looks again, its own driver takes other news of the port
+	[ "$T_DRIVER" = ours ] || ctl set vib0:1 rereg
+	check "carrier when the port has it" wait_for 10 carrier_a
+	check "traffic from it" wait_for 10 ping_b
+	in_b ip neigh flush dev "$T_IF_B" 2>/dev/null
+	check "traffic to it" in_b ping -q -c 2 -i 0.2 -W 2 "$T_IP4_A"
+	is "B knows it by that GUID" "$(in_b ip neigh show "$T_IP4_A" dev "$T_IF_B" |
+		sed 's/.*lladdr \([^ ]*\) .*/\1/' | cut -c 37-)" "$guid"
+	members=$(sed -n 's/^group .*mgid=ff12:401b:ffff::ffff:ffff .*members=\([0-9]*\).*/\1/p' \
+		/sys/kernel/debug/vib/sa_groups)
+	is "the broadcast group has two members" "$members" 2
+	if [ "$T_DRIVER" = ours ]; then
+		# that it has gone is not looked for
+		ctl set vib0:1 guid 1 0
+		ctl set vib0:1 rereg
+		check "without the GUID there is no carrier" wait_for 10 eval '! carrier_a'
+		ctl set vib0:1 guid 1 "$hex"
+		check "with it there is" wait_for 10 carrier_a
+		check "B answers" wait_for 10 ping_b
+	fi
+	ip link set "$T_IF_A" down
+	check "back to the GUID of the port" ip link set "$T_IF_A" address "$mine"
+	ctl set vib0:1 guid 1 0
+	ip link set "$T_IF_A" up
+	check "carrier" wait_carrier 30
+	check "B answers in the end" wait_for 10 ping_b
+}
+
 check "a subnet" setup
-for part in ${1:-moved outage sendonly late}; do
+for part in ${1:-moved outage sendonly late alias}; do
 	note "part $part"
 	"part_$part"
 done

@@ -500,6 +500,7 @@ int vib_sm_del(struct vib_switch *sw);
 int vib_sm_sweep(struct vib_switch *sw);
 int vib_sm_rereg(struct vib_switch *sw);
 void vib_sm_kick(void);
+void vib_sm_settle(void);
 
 /* vib_sa.c: what it answers */
 bool vib_sa_rx(struct vib_switch *sw, const struct vib_pkt *pkt);

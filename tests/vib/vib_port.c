@@ -358,7 +358,7 @@ bool vib_lport_set_pkeys(struct vib_lport *lp, unsigned int first, const u16 *pk
  * @guids: new values
  * @n: how many; the caller has checked that they fit
  *
- * Context: any.
+ * Context: any, without a lock of the fabric.
  * Return: true if a value has changed.
  */
 bool vib_lport_set_guids(struct vib_lport *lp, unsigned int first, const u64 *guids,
@@ -376,6 +376,8 @@ bool vib_lport_set_guids(struct vib_lport *lp, unsigned int first, const u64 *gu
 		lp->guids[first + i] = guids[i];
 	}
 	spin_unlock_irqrestore(&lp->lock, flags);
+	if (changed)
+		vib_sm_kick();
 	return changed;
 }
 
@@ -489,15 +491,20 @@ int vib_port_set_prefix(struct vib_port *port, u64 prefix)
  * @idx: index, from 1
  * @guid: the GUID, host order
  *
- * Context: any, without a lock of the fabric.
+ * A manager of the fabric's own knows it before the port's clients do, as one that gives GUIDs away
+ * would.
+ *
+ * Context: process, may sleep; vib_ctl_mutex held.
  * Return: 0, or -EINVAL for index 0 or one beyond the table.
  */
 int vib_port_set_guid(struct vib_port *port, unsigned int idx, u64 guid)
 {
 	if (!idx || idx >= port->lport.nguids)
 		return -EINVAL;
-	if (vib_lport_set_guids(&port->lport, idx, &guid, 1))
-		vib_lport_raise(&port->lport, BIT(IB_EVENT_GID_CHANGE));
+	if (!vib_lport_set_guids(&port->lport, idx, &guid, 1))
+		return 0;
+	vib_sm_settle();
+	vib_lport_raise(&port->lport, BIT(IB_EVENT_GID_CHANGE));
 	return 0;
 }
 

@@ -358,6 +358,19 @@ void vib_sm_kick(void)
 	spin_unlock_irqrestore(&sm_kick_lock, flags);
 }
 
+/**
+ * vib_sm_settle - wait until all managers have seen what they were kicked for
+ *
+ * Context: process, may sleep; vib_ctl_mutex held.
+ */
+void vib_sm_settle(void)
+{
+	struct vib_sa *sa;
+
+	list_for_each_entry(sa, &vib_sas, entry)
+		flush_delayed_work(&sa->sweep);
+}
+
 static void sm_free(struct vib_sa *sa)
 {
 	kvfree(sa->ends);
