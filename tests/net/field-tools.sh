@@ -76,8 +76,50 @@ b54()
 }
 
 # --- B55: speed
+# shown CODE: what ethtool and sysfs say of a port whose lanes have that speed, in Mb/s, at 1, 2, 4, 8
+# and 12 lanes; a number alone if the two agree
+shown()
+{
+	local width tool file
+
+	for width in 1 16 2 4 8; do
+		ctl set vib0:1 rate "$width" "$1"
+		tool=$(ethtool "$T_IF_A" | sed -n 's/.*Speed: //p')
+		tool=${tool%Mb/s}
+		file=$(cat "/sys/class/net/$T_IF_A/speed")
+		if [ "$tool" = "$file" ]; then echo "$tool"; else echo "$tool/$file"; fi
+	done | xargs
+}
+
+# Each generation by its number in management datagrams, with the speed of a lane
+all_rates()
+{
+	local name code lane
+
+	while read -r name code lane; do
+		is "B55 $name is shown at each width" "$(shown "$code")" \
+			"$lane $((2 * lane)) $((4 * lane)) $((8 * lane)) $((12 * lane))"
+	done <<-END
+		SDR 1 2500
+		DDR 2 5000
+		QDR 4 10000
+		FDR10 8 10000
+		FDR 16 14000
+		EDR 32 25000
+		HDR 64 50000
+		NDR 128 100000
+		XDR 256 200000
+	END
+	if [ "$T_DRIVER" = ours ]; then
+		is "B55 what comes after XDR is unknown, and that is no error" "$(shown 512)" \
+			"Unknown!/-1 Unknown!/-1 Unknown!/-1 Unknown!/-1 Unknown!/-1"
+	fi
+	ctl set vib0:1 rate 0 0
+}
+
 b55()
 {
+	all_rates
 	check "B55 speed is known with a carrier" sh -c "ethtool $T_IF_A | grep -q 'Speed: 40000Mb/s'"
 	ctl link vib0:1 down
 	wait_for 10 sh -c "[ \$(cat /sys/class/net/$T_IF_A/carrier) = 0 ]"

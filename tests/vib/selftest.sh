@@ -377,6 +377,10 @@ part_commands()
 	refused "Invalid argument" set vib0:1 lid 0xc000
 	refused "Invalid argument" set vib0:1 guid 0 1
 	refused "Invalid argument" set vib0:1 state sleeping
+	refused "Invalid argument" set vib0:1 rate 2
+	refused "Invalid argument" set vib0:1 rate 4x edr
+	refused "out of range" set vib0:1 rate 256 1
+	refused "out of range" set vib0:1 rate 2 65536
 	refused "Invalid argument" set dev comp slow
 	refused "Invalid argument" set dev csum maybe
 	refused "out of range" set dev max_sge 0

@@ -8,7 +8,7 @@
  *	link A:1 up|down			link A:1 bounce [MS]
  *	set A:1 pkey I V			set A:1 guid I V
  *	set A:1 lid N | smlid N | prefix V	set A:1 state init|armed|active
- *	set A:1 rereg
+ *	set A:1 rate WIDTH SPEED		set A:1 rereg
  *	event A:1 NAME [COUNT [GAP_MS]]
  *	trap A:1 NAME
  *	set dev KEY VALUE
@@ -27,6 +27,9 @@
  * A:1 is port 1 of the node with name A, HCA or switch; "set" and "event" want an HCA. Several
  * lines may come in one write; the first one that fails ends it, and its errno is returned. Empty
  * lines and lines that begin with # are skipped.
+ *
+ * The numbers of a rate are those of enum ib_port_width and enum ib_port_speed, or unknown ones; 0
+ * is what the link has. Only the verbs tell them, the link stays as it is.
  *
  * A fault does ACT to packets that leave port A:1 or arrive there: drop, crc (drop, and count as
  * damaged), dup, flip (a bit of the payload), cut (to len= bytes), delay (by us= microseconds and
@@ -498,6 +501,17 @@ static int ctl_set_state(struct vib_port *port, const struct ctl_args *args)
 	return -EINVAL;
 }
 
+static int ctl_set_rate(struct vib_port *port, const struct ctl_args *args)
+{
+	unsigned int width, speed;
+	int ret;
+
+	ret = ctl_uint(args, 3, U8_MAX, &width) ?: ctl_uint(args, 4, U16_MAX, &speed);
+	if (!ret)
+		vib_port_set_rate(port, width, speed);
+	return ret;
+}
+
 static int ctl_set_rereg(struct vib_port *port, const struct ctl_args *args)
 {
 	vib_port_rereg(port);
@@ -517,6 +531,7 @@ static int ctl_set(struct ctl_args *args)
 		{ "smlid", ctl_set_lid, 4 },
 		{ "prefix", ctl_set_prefix, 4 },
 		{ "state", ctl_set_state, 4 },
+		{ "rate", ctl_set_rate, 5 },
 		{ "rereg", ctl_set_rereg, 3 },
 	};
 	struct vib_port *port;

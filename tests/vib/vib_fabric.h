@@ -234,6 +234,8 @@ struct vib_lport {
 	u8 phys_state;				/* L: enum ib_port_phys_state */
 	u8 width_sup, width_en, width_act;	/* L: ib_port_width bits */
 	u8 speed_sup, speed_en, speed_act;	/* L: ib_port_speed bits, SDR to QDR */
+	u8 width_told;				/* L: query_port tells this instead, 0: width_act */
+	u16 speed_told;				/* L: the same for speed_act */
 	u8 mtu_cap, mtu;			/* L: enum ib_mtu */
 	u8 vl_cap, op_vls;			/* L */
 	u8 filter_raw;				/* L: FilterRaw bits, stored only */
@@ -363,6 +365,7 @@ int vib_port_set_lid(struct vib_port *port, u16 lid);
 int vib_port_set_sm_lid(struct vib_port *port, u16 lid);
 int vib_port_set_prefix(struct vib_port *port, u64 prefix);
 int vib_port_set_guid(struct vib_port *port, unsigned int idx, u64 guid);
+void vib_port_set_rate(struct vib_port *port, u8 width, u16 speed);
 int vib_port_set_state(struct vib_port *port, enum ib_port_state state);
 void vib_port_rereg(struct vib_port *port);
 

@@ -509,6 +509,27 @@ int vib_port_set_guid(struct vib_port *port, unsigned int idx, u64 guid)
 }
 
 /**
+ * vib_port_set_rate - let an HCA port tell another width and speed than its link has
+ * @port: the port
+ * @width: enum ib_port_width or any other number; 0 for that of the link
+ * @speed: enum ib_port_speed or any other number; 0 for that of the link
+ *
+ * Only ib_query_port() is told. Links of the fabric end at QDR.
+ *
+ * Context: any.
+ */
+void vib_port_set_rate(struct vib_port *port, u8 width, u16 speed)
+{
+	struct vib_lport *lp = &port->lport;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lp->lock, flags);
+	lp->width_told = width;
+	lp->speed_told = speed;
+	spin_unlock_irqrestore(&lp->lock, flags);
+}
+
+/**
  * vib_port_set_state - move an HCA port to another state, as the manager does by PortInfo
  * @port: the port
  * @state: DOWN or INIT retrain the link, ARMED and ACTIVE need the state before them
@@ -579,8 +600,8 @@ void vib_port_query(struct vib_port *port, struct ib_port_attr *attr)
 	attr->max_vl_num = lp->vl_cap;
 	attr->sm_sl = lp->sm_sl;
 	attr->subnet_timeout = lp->subnet_timeout;
-	attr->active_width = lp->width_act;
-	attr->active_speed = lp->speed_act;
+	attr->active_width = lp->width_told ?: lp->width_act;
+	attr->active_speed = lp->speed_told ?: lp->speed_act;
 	spin_unlock_irqrestore(&lp->lock, flags);
 }
 
