@@ -18,13 +18,20 @@ PARTS=(loss delay copies damage kinds dice management order refusals failop send
 # rules KEY: that value of all rules, in one line
 rules()
 {
-	sed -n "s/^port=.*\\b$1=\\([^ ]*\\).*/\\1/p" $DBG/faults | xargs
+	sed -n "s/^port=.*\\b$1=\\([^ ]*\\).*/\\1/p" "$DBG/faults" | xargs
 }
 
 # fault RULE...: a rule for packets that arrive at the second port
 fault()
 {
 	ctl fault vib0:2 in "$@"
+}
+
+# echo_fault RULE...: one for the echo requests to B, and for nothing else that is under way: not for
+# discovery, nor for what is sent to groups
+echo_fault()
+{
+	fault class=ip4 "dlid=$(($(cat /sys/class/infiniband/vib0/ports/2/lid)))" "$@"
 }
 
 heal()
@@ -48,7 +55,7 @@ echoes_in()
 
 drops_of()
 {
-	sed -n "s/^node name=$1 .*\\bdrop_fault=\\([0-9]*\\).*/\\1/p" $DBG/topo
+	sed -n "s/^node name=$1 .*\\bdrop_fault=\\([0-9]*\\).*/\\1/p" "$DBG/topo"
 }
 
 counter()
@@ -61,22 +68,22 @@ part_loss()
 	local before
 
 	before=$(drops_of vib0)
-	fault class=ucast "do=drop" skip=2 count=3
+	echo_fault "do=drop" skip=2 count=3
 	is "three of ten are lost" "$(pings 10)" 7
 	is "the rule says so" "$(rules hit)" 3
 	is "the node too" $(($(drops_of vib0) - before)) 3
 	heal
 	before=$(counter 1 port_xmit_discards)
-	ctl fault vib0:1 out class=ucast "do=drop" count=2
+	ctl fault vib0:1 out class=ip4 "do=drop" count=2
 	is "two are lost where they leave" "$(pings 5)" 3
 	is "and counted there" $(($(counter 1 port_xmit_discards) - before)) 2
 	heal
 	before=$(counter 2 port_rcv_errors)
-	fault class=ucast "do=crc" count=2
+	echo_fault "do=crc" count=2
 	is "two are damaged on the way" "$(pings 5)" 3
 	is "and counted where they arrive" $(($(counter 2 port_rcv_errors) - before)) 2
 	heal
-	is "healed" "$(pings 5) $(grep -c ^port= $DBG/faults)" "5 0"
+	is "healed" "$(pings 5) $(grep -c ^port= "$DBG/faults")" "5 0"
 }
 
 # rtt: the shortest round trip of five, in whole milliseconds
@@ -99,7 +106,7 @@ part_delay()
 	fault class=ucast "do=delay" us=30000 jitter=60000
 	check "with jitter all arrive" test "$(pings 10)" = 10
 	heal
-	is "no frame is left" "$(sed -n 's/^frames //p' $DBG/faults)" "waiting=0 lost=0"
+	is "no frame is left" "$(sed -n 's/^frames //p' "$DBG/faults")" "waiting=0 lost=0"
 }
 
 part_copies()
@@ -107,7 +114,7 @@ part_copies()
 	local before
 
 	before=$(echoes_in)
-	fault class=ip4 "do=dup" count=4
+	echo_fault "do=dup" count=4
 	check "five requests" ping -q -c 5 -i 0.2 -W 2 "$T_IP4_B"
 	is "nine arrive" $(($(echoes_in) - before)) 9
 	heal
@@ -167,7 +174,7 @@ part_kinds()
 	is "without ARP nothing goes" "$(pings 2)" 0
 	check "IPv6 does" ping -q -c 2 -i 0.2 "$T_IP6_B"
 	heal
-	fault "dlid=$(($(cat /sys/class/infiniband/vib0/ports/2/lid)))" class=ip4 "do=drop"
+	echo_fault "do=drop"
 	is "by LID" "$(pings 2)" 0
 	heal
 	fault dlid=77 "do=drop"
@@ -223,7 +230,7 @@ part_order()
 {
 	local got
 
-	fault class=ip4 "do=hold" after=2 skip=1 count=1
+	echo_fault "do=hold" after=2 skip=1 count=1
 	got=$(ping -c 5 -i 0.1 -W 2 "$T_IP4_B" | sed -n 's/.*icmp_seq=\([0-9]*\).*/\1/p' | xargs)
 	is "the second one comes behind the fourth" "$got" "1 3 4 2 5"
 	heal
@@ -251,7 +258,7 @@ part_refusals()
 	refused "out of range" fault vib0:1 in "do=delay" us=60000001
 	refused "No such device" fault vib0:3 in "do=drop"
 	refused "No such device" fault sw0:0 in "do=drop"
-	is "that left no rule" "$(grep -c ^port= $DBG/faults)" 0
+	is "that left no rule" "$(grep -c ^port= "$DBG/faults")" 0
 	check "a rule at a switch" ctl fault sw0:2 out class=arp "do=drop"
 	# a name that a new interface must not take: the kernel's driver has files of that name
 	ip link add "$T_IF_B" type dummy
@@ -266,7 +273,7 @@ part_refusals()
 # op NAME: its line
 op()
 {
-	sed -n "s/^$1 .*hit=\\([0-9]*\\).*/\\1/p" $DBG/failop
+	sed -n "s/^$1 .*hit=\\([0-9]*\\).*/\\1/p" "$DBG/failop"
 }
 
 part_failop()
@@ -286,7 +293,7 @@ part_failop()
 # qp_of PORT KEY: that value of the interface's queue pair, which is the one that is in groups
 qp_of()
 {
-	grep "type=ud port=$1 " $DBG/vib0/qps | grep -v groups=0 | sed -n "s/.*\b$2=\([^ ]*\).*/\1/p"
+	grep "type=ud port=$1 " "$DBG/vib0/qps" | grep -v groups=0 | sed -n "s/.*\b$2=\([^ ]*\).*/\1/p"
 }
 
 qp_is()
@@ -327,27 +334,6 @@ part_sends()
 	refused "out of range" hold vib0 "$qpn" 60001
 }
 
-run_part()
-{
-	note "part $1"
-	case $1 in
-	loss) part_loss ;;
-	delay) part_delay ;;
-	copies) part_copies ;;
-	damage) part_damage ;;
-	kinds) part_kinds ;;
-	dice) part_dice ;;
-	management) part_management ;;
-	order) part_order ;;
-	refusals) part_refusals ;;
-	failop) part_failop ;;
-	sends) part_sends ;;
-	*) not_ok "there is a part $1" ;;
-	esac
-}
-
 [ $# = 0 ] || PARTS=("$@")
-for part in "${PARTS[@]}"; do
-	run_part "$part"
-done
+run_parts "${PARTS[@]}"
 done_testing

@@ -5,6 +5,7 @@
 #
 #	refused TEXT COMMAND...	the control file must refuse it, with an error that has TEXT in it
 #	topo NODE PORT KEY	a value of a port's line in the topology
+#	run_parts NAME...	call the functions part_NAME
 
 DBG=/sys/kernel/debug/vib
 
@@ -23,4 +24,18 @@ refused()
 topo()
 {
 	sed -n "s/^port node=$1 num=$2 .*\\b$3=\\([^ ]*\\).*/\\1/p" $DBG/topo
+}
+
+run_parts()
+{
+	local part
+
+	for part; do
+		note "part $part, after $SECONDS s"
+		if declare -F "part_$part" >/dev/null; then
+			"part_$part"
+		else
+			not_ok "there is a part $part"
+		fi
+	done
 }

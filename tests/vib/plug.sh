@@ -52,7 +52,7 @@ part_second()
 	# a name that a new interface must not take
 	ip link add "$T_IF_B" type dummy
 	in_b ip addr add 10.88.0.2/24 dev "$T_IF_B"
-	before=$(ls $IBDEV)
+	before=$(ls "$IBDEV")
 	check "a second HCA while the first one works" plug vib1 10.88.0.1/24
 	check "it reaches B" ping -q -c 3 -i 0.2 -W 2 10.88.0.2
 	check "so does the first one" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
@@ -60,7 +60,7 @@ part_second()
 	start ping -q -i 0.01 "$T_IP4_B" >/dev/null 2>&1
 	check "it goes while it sends" ctl hca del vib1
 	is "its interface too" "$(ip link show ibx 2>&1 | grep -c 'does not exist')" 1
-	is "the others stay" "$(ls $IBDEV)" "$before"
+	is "the others stay" "$(ls "$IBDEV")" "$before"
 	check "the first one works" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
 }
 
@@ -72,7 +72,7 @@ part_fatal()
 	check "it dies" ctl hca del vib1 fatal
 	check "the first one works" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
 	# B may have sent something to the queue pair of the first vib1 that came to that of the second
-	is "no oracle" "$(grep -v -e '=0$' -e ^rx_no_buffer= -e ^qkey_violation= $DBG/oracles)" ""
+	is "no oracle" "$(grep -v -e '=0$' -e ^rx_no_buffer= -e ^qkey_violation= "$DBG/oracles")" ""
 	vib_reset
 }
 
@@ -129,7 +129,7 @@ part_dma()
 	check "TCP from B" transfer b 8
 	ctl set dev csum full
 	check "TCP, sums computed by the adapter" transfer a 8
-	is "no oracle" "$(grep -v -e '=0$' -e ^rx_no_buffer= $DBG/oracles)" ""
+	is "no oracle" "$(grep -v -e '=0$' -e ^rx_no_buffer= "$DBG/oracles")" ""
 	check "and back" rebuild
 	check "ping again" wait_for 20 ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
 }
@@ -178,7 +178,7 @@ part_exclusive()
 	is "it is not here any more" "$(rdma dev | grep -c vib0)" 0
 	check "it is there" sh -c "ip netns exec n1 rdma dev | grep -q vib0"
 	note "interfaces here: $(ip -o link | grep -c link/infiniband), there: $(ip -n n1 -o link | grep -c link/infiniband)"
-	check "the fabric sees it" grep -q 'node name=vib0 ' $DBG/topo
+	check "the fabric sees it" grep -q 'node name=vib0 ' "$DBG/topo"
 	check "it comes back" in_n1 rdma dev set vib0 netns home
 	check "it is here" sh -c "rdma dev | grep -q vib0"
 	check "again" rdma dev set vib0 netns n1
@@ -188,29 +188,13 @@ part_exclusive()
 	check "shared again" wait_for 20 rdma system set netns shared
 	ip netns del home
 	# the kernel's driver is not too strict about what it posts while its device is taken away
-	note "oracles: $(grep -v '=0$' $DBG/oracles | xargs)"
+	note "oracles: $(grep -v '=0$' "$DBG/oracles" | xargs)"
 	[ "$T_DRIVER" != stock ] || vib_reset
 	ip netns add "$T_NS_B"
-}
-
-run_part()
-{
-	note "part $1"
-	case $1 in
-	second) part_second ;;
-	fatal) part_fatal ;;
-	storm) part_storm ;;
-	dma) part_dma ;;
-	handles) part_handles ;;
-	exclusive) part_exclusive ;;
-	*) not_ok "there is a part $1" ;;
-	esac
 }
 
 [ $# = 0 ] || PARTS=("$@")
 check "carrier" wait_carrier 30
 check "traffic" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
-for part in "${PARTS[@]}"; do
-	run_part "$part"
-done
+run_parts "${PARTS[@]}"
 done_testing
