@@ -22,6 +22,8 @@ import struct
 import sys
 import time
 
+import jobs
+
 LIMIT = 30
 
 
@@ -114,12 +116,4 @@ def cast(group, interface, port, count):
 
 JOBS = {'echo': (echo, 2), 'sizes': (sizes, 5), 'listen': (listen, 4), 'cast': (cast, 4)}
 
-
-def main():
-    name, args = (sys.argv[1:2] or [''])[0], sys.argv[2:]
-    if name not in JOBS or len(args) != JOBS[name][1]:
-        sys.exit(__doc__)
-    JOBS[name][0](*args)
-
-
-main()
+jobs.run(JOBS, __doc__)

@@ -17,6 +17,8 @@ import struct
 import sys
 import time
 
+import jobs
+
 PER_SOCKET = 20             # net.ipv4.igmp_max_memberships
 NETLINK_RDMA = 20
 SOL_NETLINK = 270
@@ -88,12 +90,4 @@ def deaf_cache(seconds):
 
 JOBS = {'join': (join, 2), 'churn': (churn, 2), 'cast': (cast, 2), 'deaf-cache': (deaf_cache, 1)}
 
-
-def main():
-    name, args = (sys.argv[1:2] or [''])[0], sys.argv[2:]
-    if name not in JOBS or len(args) != JOBS[name][1]:
-        sys.exit(__doc__)
-    JOBS[name][0](*args)
-
-
-main()
+jobs.run(JOBS, __doc__)
