@@ -25,23 +25,12 @@ debug) step=41 mb=4 ;;
 *) step=1 mb=16 ;;
 esac
 
-# other a|b: the other side
-other()
-{
-	[ "$1" = a ] && echo b || echo a
-}
-
 # of a|b NAME: T_NAME_A or T_NAME_B
 of()
 {
 	local name=T_$2_${1^}
 
 	echo "${!name}"
-}
-
-link_local()
-{
-	on_side "$1" ip -6 -o addr show dev "$(of "$1" IF)" scope link | sed -n 's,.* inet6 \(fe80[^/]*\)/.*,\1,p'
 }
 
 # forget a|b: no neighbour of that side is known any more
@@ -145,20 +134,6 @@ test_neigh()
 }
 
 # --- sizes ---------------------------------------------------------------------------------------
-
-# every_size FROM ADDRESS LAST STEP: datagrams from 0 to LAST octets come back as they went
-every_size()
-{
-	local job=(python3 "$T_ROOT/tests/net/datagram.py") pid rc
-
-	lib_start_on "$(other "$1")" "${job[@]}" echo "$2" 7000 >/dev/null
-	pid=$STARTED
-	wait_for 20 on_side "$(other "$1")" sh -c "ss -Hlun 'sport = :7000' | grep -q ."
-	on_side "$1" "${job[@]}" sizes "$2" 7000 0 "$3" "$4"
-	rc=$?
-	stop "$pid"
-	return "$rc"
-}
 
 test_sizes()
 {

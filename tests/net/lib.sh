@@ -30,6 +30,7 @@
 #
 # Where and what:
 #	in_b COMMAND...		run it in namespace b, or in node 2
+#	other a|b		the other side
 #	on_node2 COMMAND...	run it in node 2 (this is a program, not only for bash): a program with
 #				arguments, or one word that is a line for bash. It gets no input; output,
 #				errors and exit status come back. Ending it ends the command, too.
@@ -39,6 +40,7 @@
 #	counter_a NAME [IF]	a file of statistics/, as rx_packets, of ib0 or IF
 #	counter_b NAME [IF]	the same of ib1 or IF in namespace b
 #	drops			all drops and errors of both interfaces, summed up
+#	link_local a|b [IF]	IPv6 address of that side that is good on its link only
 #	carrier_a, carrier_b	true with a carrier; may name an interface
 #	ctl COMMAND...		a line for the control file of the fabric, as: ctl link vib0:1 down
 #	ctl_on a|b COMMAND...	the same for that of the node of that side
@@ -63,6 +65,8 @@
 #	start_b COMMAND...	the same in namespace b
 #	stop PID		end it and wait for it
 #	iperf_start a|b [PORT]	an iperf3 server on that side; $STARTED is its process id
+#	every_size a|b ADDRESS LAST STEP	datagrams of 0, STEP, 2 STEP... octets, to LAST, from that
+#				side to an address of the other one come back as they went
 #	cast_from a|b GROUP [IF_A IF_B]	that side sends to a multicast group, the other one joins it; true if
 #				it gets 20 different packets within 30 s
 #	transfer a|b MB [4|6]	send MB megabytes by TCP from that side to the other; true if the
@@ -237,6 +241,12 @@ lib_carriers()
 wait_carrier()
 {
 	wait_for "${1:-30}" lib_carriers
+}
+
+link_local()
+{
+	on_side "$1" ip -6 -o addr show dev "${2:-$(lib_parent "$1")}" scope link |
+		sed -n 's,.* inet6 \(fe80[^/]*\)/.*,\1,p'
 }
 
 lib_no_tentative()
@@ -443,6 +453,25 @@ iperf_start()
 
 	lib_start_on "$1" iperf3 -s -p "$port" >/dev/null 2>&1
 	wait_for 20 lib_listens "$1" "$port"
+}
+
+other()
+{
+	if [ "$1" = a ]; then echo b; else echo a; fi
+}
+
+every_size()
+{
+	local tool="$T_ROOT/tests/net/datagram.py" to pid rc
+
+	to=$(other "$1")
+	lib_start_on "$to" python3 "$tool" echo "$2" 7000 >/dev/null
+	pid=$STARTED
+	wait_for 20 on_side "$to" sh -c "ss -Hlun 'sport = :7000' | grep -q ." || return
+	on_side "$1" python3 "$tool" sizes "$2" 7000 0 "$3" "$4"
+	rc=$?
+	stop "$pid"
+	return $rc
 }
 
 cast_from()
