@@ -182,8 +182,114 @@ part_alias()
 	check "B answers in the end" wait_for 10 ping_b
 }
 
+# bcast SCOPE [PKEY]: a broadcast address
+bcast()
+{
+	echo "00:ff:ff:ff:ff:1$1:40:1b:${2:-ff:ff}:00:00:00:00:00:00:ff:ff:ff:ff"
+}
+
+# bcast_is IF ADDRESS
+bcast_is()
+{
+	[ "$(cat "/sys/class/net/$1/broadcast")" = "$2" ]
+}
+
+# joined IF MGID: it has joined that group
+joined()
+{
+	grep -A 4 -ix "GID: $2" "/sys/kernel/debug/ipoib/$1_mcg" | sed '/^$/q' | grep -q 'complete: *yes'
+}
+
+listed()
+{
+	grep -qix "GID: $2" "/sys/kernel/debug/ipoib/$1_mcg"
+}
+
+# anew: B answers, and nothing is known from before
+anew()
+{
+	ip neigh flush dev "$T_IF_A"
+	in_b ip neigh flush dev "$T_IF_B"
+	ping_b
+}
+
+not_anew()
+{
+	! anew
+}
+
+# The scope is that of the broadcast address, set by hand on all sides
+part_scope()
+{
+	local child=$T_IF_A.${T_PKEY#0x} two=ff12:401b:ffff:0:0:0 five=ff15:401b:ffff:0:0:0 p slot
+
+	ctl sa group sw0 0x7fff qkey=0x0b1b scope=5
+	ctl sa group sw0 "$T_PKEY" qkey=0x0b1b scope=2
+	ctl sa group sw0 "$T_PKEY" qkey=0x0b1b scope=5
+	slot=$(grep -lix 0x0000 /sys/class/infiniband/vib0/ports/1/pkeys/* | sed 's|.*/||' | sort -n | head -n 1)
+	ctl set vib0:1 pkey "$slot" "$T_PKEY"
+	check "a child" child_sysfs a "$T_PKEY"
+	check "its carrier" child_addr a "$child" 10.81.0.1/24
+	check "B answers" wait_for 10 anew
+	check "A: scope 5 while it is up" ip link set "$T_IF_A" broadcast "$(bcast 5)"
+	check "it is shown" bcast_is "$T_IF_A" "$(bcast 5)"
+	check "the child keeps its own" bcast_is "$child" "$(bcast 2 80:01)"
+	check "still in the group of scope 2" joined "$T_IF_A" "$two:ffff:ffff"
+	forget
+	check "after down and up in that of scope 5" joined "$T_IF_A" "$five:ffff:ffff"
+	check_not "and no more in the old one" listed "$T_IF_A" "$two:ffff:ffff"
+	check "B, in scope 2, is not found" not_anew
+	check "the child has its carrier" carrier_a "$child"
+	in_b ip link set "$T_IF_B" broadcast "$(bcast 5)"
+	in_b ip link set "$T_IF_B" down
+	in_b ip link set "$T_IF_B" up
+	check "B too: carrier" wait_carrier 30
+	check "it answers" wait_for 10 anew
+	check "what A sends to a group comes to B" cast_from a 239.1.2.3
+	check "IPv6 as well" cast_from b ff15::7:8
+	check "the group of all hosts has that scope" wait_for 10 joined "$T_IF_A" "$five:0:1"
+	check "of all IPv6 hosts, too" wait_for 10 joined "$T_IF_A" ff15:601b:ffff:0:0:0:0:1
+
+	check "the child goes" child_sysfs_del a "$T_PKEY"
+	ctl set vib0:1 pkey "$slot" 0xffff
+	for p in 1 2; do
+		ctl set "vib0:$p" pkey 0 "$T_PKEY"
+	done
+	if [ "$T_DRIVER" = ours ]; then
+		check "another P_Key, the same scope" wait_for 10 bcast_is "$T_IF_A" "$(bcast 5 80:01)"
+		check "carrier there" wait_carrier 30
+		check "B answers there" wait_for 20 anew
+	fi
+	for p in 1 2; do
+		ctl set "vib0:$p" pkey 0 0xffff
+	done
+	ctl set vib0:1 pkey "$slot" 0
+	check "back to the first P_Key" wait_carrier 30
+	check "B answers again" wait_for 20 anew
+	# what was under way meanwhile came from a foreign partition
+	vib_reset
+
+	ip link set "$T_IF_A" down
+	check "a scope without a group" ip link set "$T_IF_A" broadcast "$(bcast 8)"
+	ip link set "$T_IF_A" up
+	check_not "no carrier" wait_for 3 carrier_a
+	if [ "$T_DRIVER" = ours ]; then
+		check "it says why" grep -q '^reason: broadcast group: -EINVAL' \
+			"/sys/kernel/debug/ipoib/${T_IF_A}_state"
+	fi
+	check_not "an address of 6 octets is refused" ip link set "$T_IF_A" broadcast ff:ff:ff:ff:ff:ff
+	check "and changes nothing" bcast_is "$T_IF_A" "$(bcast 8)"
+	ip link set "$T_IF_A" broadcast "$(bcast 2)"
+	in_b ip link set "$T_IF_B" broadcast "$(bcast 2)"
+	in_b ip link set "$T_IF_B" down
+	in_b ip link set "$T_IF_B" up
+	forget
+	check "scope 2 again: carrier" wait_carrier 30
+	check "B answers as before" wait_for 10 anew
+}
+
 check "a subnet" setup
-for part in ${1:-moved outage sendonly late alias}; do
+for part in ${1:-moved outage sendonly late alias scope}; do
 	note "part $part"
 	"part_$part"
 done

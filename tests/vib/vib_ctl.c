@@ -18,7 +18,7 @@
  *	fault A:1 in|out do=ACT [KEY=VALUE...]	fault A:1 clear
  *
  *	sa add S [lid=N] [prefix=V]		sa del S | sa sweep S | sa rereg S
- *	sa set S KEY VALUE			sa group S PKEY qkey=N [mtu=N] [rate=N] [sl=N]
+ *	sa set S KEY VALUE			sa group S PKEY qkey=N [KEY=VALUE...]
  *	sa rule S do=ACT [KEY=VALUE...]		sa rule S clear		sa group S PKEY gone
  *	wire A:1 IFACE [timeout=MS]		unwire A:1|IFACE
  *	capture start A:1 [KB]			capture stop|clear
@@ -45,8 +45,8 @@
  * lmc, and spread (path records go through all LIDs of a port). By a rule it is silent, refuses
  * (status=), is late (us=), answers twice, cuts the answer (len=), or answers with another tid,
  * another gid, or lid 0; narrowed by attr= and method=, skip= and count= as above. All rules but
- * the first one that hits are left out. debugfs vib/sa and vib/sa_groups show what it knows and has
- * done.
+ * the first one that hits are left out. The broadcast group of a partition has mtu=, rate=, sl= and
+ * scope= (2). debugfs vib/sa and vib/sa_groups show what it knows and has done.
  *
  * qperr makes the next send of queue pair QPN of HCA A end with enum ib_wc_status STATUS; hold
  * keeps the completions of its sends back for MS milliseconds. rnr makes a connection's receiver

@@ -105,8 +105,8 @@ static int ctl_sa_set(const struct ctl_args *args, struct vib_switch *sw)
 
 static int ctl_sa_group(const struct ctl_args *args, struct vib_switch *sw)
 {
-	static const char *const keys[] = { "qkey", "mtu", "rate", "sl", NULL };
-	u32 mtu = IB_MTU_4096, rate = IB_RATE_10_GBPS, sl = 0, qkey;
+	static const char *const keys[] = { "qkey", "mtu", "rate", "sl", "scope", NULL };
+	u32 mtu = IB_MTU_4096, rate = IB_RATE_10_GBPS, sl = 0, scope = 2, qkey;
 	unsigned int pkey;
 	int ret;
 
@@ -114,13 +114,14 @@ static int ctl_sa_group(const struct ctl_args *args, struct vib_switch *sw)
 	if (ret)
 		return ret;
 	if (args->n == 5 && !strcmp(args->word[4], "gone"))
-		return vib_sa_group(sw, pkey, NULL, 0, 0, 0);
+		return vib_sa_group(sw, pkey, NULL, 0, 0, 0, 0);
 	if (!ctl_key(args, 4, "qkey"))
 		return -EINVAL;
 	ret = ctl_check_keys(args, 4, keys) ?: ctl_key_uint(args, 4, "qkey", U32_MAX, &qkey) ?:
 	      ctl_key_uint(args, 4, "mtu", IB_MTU_4096, &mtu) ?:
-	      ctl_key_uint(args, 4, "rate", 63, &rate) ?: ctl_key_uint(args, 4, "sl", 15, &sl);
-	return ret ?: vib_sa_group(sw, pkey, &qkey, mtu, rate, sl);
+	      ctl_key_uint(args, 4, "rate", 63, &rate) ?: ctl_key_uint(args, 4, "sl", 15, &sl) ?:
+	      ctl_key_uint(args, 4, "scope", 15, &scope);
+	return ret ?: vib_sa_group(sw, pkey, &qkey, mtu, rate, sl, scope);
 }
 
 static int ctl_sa_rule(const struct ctl_args *args, struct vib_switch *sw)

@@ -511,7 +511,8 @@ bool vib_sa_trap(struct vib_switch *sw, struct ib_smp *smp);
 int vib_sa_rule(struct vib_switch *sw, const char *act, const struct vib_rule_spec *like);
 void vib_sa_rules_clear(struct vib_sa *sa);
 int vib_sa_set(struct vib_switch *sw, const char *key, u32 val);
-int vib_sa_group(struct vib_switch *sw, u16 pkey, const u32 *qkey, u8 mtu, u8 rate, u8 sl);
+int vib_sa_group(struct vib_switch *sw, u16 pkey, const u32 *qkey, u8 mtu, u8 rate, u8 sl,
+		 u8 scope);
 int vib_sa_show(struct seq_file *s, void *unused);
 int vib_sa_groups_show(struct seq_file *s, void *unused);
 

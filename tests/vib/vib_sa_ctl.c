@@ -126,15 +126,17 @@ int vib_sa_set(struct vib_switch *sw, const char *key, u32 val)
  * vib_sa_group - make, change or delete the broadcast group of a partition
  * @sw: switch of the manager
  * @pkey: the partition
- * @qkey: its Q_Key, or NULL to delete it
+ * @qkey: its Q_Key, or NULL to delete the one of scope 2
  * @mtu: enum ib_mtu
  * @rate: enum ib_rate
  * @sl: service level
+ * @scope: scope of its MGID
  *
  * Context: process, vib_ctl_mutex held.
  * Return: 0, -ENOENT without a manager or group, or -ENOMEM.
  */
-int vib_sa_group(struct vib_switch *sw, u16 pkey, const u32 *qkey, u8 mtu, u8 rate, u8 sl)
+int vib_sa_group(struct vib_switch *sw, u16 pkey, const u32 *qkey, u8 mtu, u8 rate, u8 sl,
+		 u8 scope)
 {
 	struct vib_sa *sa = rcu_dereference_protected(sw->sa, true);
 	struct sa_group like = {
@@ -142,7 +144,7 @@ int vib_sa_group(struct vib_switch *sw, u16 pkey, const u32 *qkey, u8 mtu, u8 ra
 		.rate = rate,
 		.life = 18,
 		.sl_flow_hop = (u32)sl << 28,
-		.scope = 2,
+		.scope = scope,
 	};
 
 	if (!sa)
