@@ -130,27 +130,60 @@ b28()
 }
 
 # --- B31: the SA is silent for a second just after it asked to register again
+# The kernel repeats a question to the SA for three seconds. Silence that lasts longer makes a join
+# fail, and the pause before the next one is not meant here. Times are those of trace events: what a
+# program takes to start does not count.
+tracing=/sys/kernel/tracing
+
+trace_begin()
+{
+	mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"
+	echo 1 >"$tracing/events/ipoib/ipoib_join/enable"
+	echo >"$tracing/trace"
+}
+
+# joined_after MARK MGID-END: microseconds from a mark in the trace to the first join of such a group
+# that succeeded; nothing if there was none
+joined_after()
+{
+	awk -v mark="$1" -v group="$2 status 0" '
+		{ match($0, /[0-9]+\.[0-9]+: /); now = substr($0, RSTART, RLENGTH - 2) * 1000000 }
+		index($0, "tracing_mark_write: " mark) { from = now }
+		from && index($0, group) { printf "%d\n", now - from; exit }' "$tracing/trace"
+}
+
+has_joined()
+{
+	[ -n "$(joined_after "$@")" ]
+}
+
 b31()
 {
-	local carriers i begun worst=0 took
+	local carriers i worst=0 took group member
 
-	in_b ip neigh flush dev "$T_IF_B" 2>/dev/null
+	: >"$field_tmp/join_b"
+	start_b python3 "$field" join "$T_IF_B" 3 >"$field_tmp/join_b" 2>&1
+	member=$STARTED
+	check "B31 B is in three groups" wait_for 60 in_sa_is ff12:401b:ffff::f0a: 3
+	check "B31 A is known" wait_for 20 in_b ping -q -c 1 -W 1 "$T_IP4_A"
+	trace_begin
 	carriers=$(in_b cat "/sys/class/net/$T_IF_B/carrier_changes")
+	# the broadcast group comes before all others
+	group="ipoib_join: $T_IF_B ff12:401b:ffff:0000:0000:0000:0f0a:0003"
 	for i in 1 2 3 4 5; do
 		ctl fault vib0:2 in "do=drop" class=sa
 		ctl event vib0:2 client_reregister 1
 		check "B31 what is known works on meanwhile, round $i" in_b ping -q -c 3 -i 0.3 -W 2 "$T_IP4_A"
+		echo "heard again $i" >"$tracing/trace_marker"
 		quick_sa
-		begun=$(date +%s%N)
-		# a group that did not exist before tells when joins work again
-		start_b python3 "$T_ROOT/tests/net/datagram.py" listen "239.5.5.$i" "$T_IF_B" 7040 1 >/dev/null 2>&1
-		wait_for 30 in_sa_is "ff12:401b:ffff::f05:50$i" 1 || note "never joined"
-		took=$((($(date +%s%N) - begun) / 1000000))
-		stop "$STARTED"
-		[ "$took" -le "$worst" ] || worst=$took
+		check "B31 the groups are joined again, round $i" wait_for 30 has_joined "heard again $i" "$group"
+		took=$(joined_after "heard again $i" "$group")
+		[ "${took:-0}" -le "$worst" ] || worst=$took
 	done
-	note "joined again after $worst ms at most"
-	check "B31 joins work again soon after the SA does" [ "$worst" -lt $((T_KERNEL_SLOW * 6000)) ]
+	echo 0 >"$tracing/events/ipoib/ipoib_join/enable"
+	stop "$member"
+	note "joined again after $((worst / 1000)) ms at most"
+	is "B31 joins work again within 2 s" "$((worst < T_KERNEL_SLOW * 2000000))" 1
 	is "B31 no carrier change" "$(in_b cat "/sys/class/net/$T_IF_B/carrier_changes")" "$carriers"
 }
 
@@ -226,7 +259,7 @@ b10()
 				$((j + 100)) "$j" "$i" "$j" "$T_IF_A"
 		done | ip -batch -
 		for j in $(seq 101 200); do
-			ping -q -c 1 -W 0.01 "10.77.0.$j" >/dev/null 2>&1
+			echo hello >"/dev/udp/10.77.0.$j/7020"
 		done
 		load_start
 		sm_stop
