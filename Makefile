@@ -39,7 +39,7 @@ demo check lint: setup
 	@tests/$@
 
 bench: setup
-	@tests/bench/run
+	@tests/bench/run $(ARGS)
 
 clean:
 	rm -rf build ib_ipoib.ko
@@ -52,7 +52,8 @@ help:
 #: make demo             boot a virtual machine with a virtual fabric and show traffic over it
 #: make check            run all tests
 #: make lint             run the static checks only
-#: make bench            measure against the kernel's own ib_ipoib
+#: make bench            measure against the kernel's own ib_ipoib; with ARGS=--scale how both
+#:                       grow with peers, multicast groups and children
 #: make setup            install the Debian packages that all this needs (done by the four above)
 #: make clean            remove what was built here (not the debug kernel in the cache)
 
