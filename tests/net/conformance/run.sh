@@ -3,7 +3,7 @@
 #
 # Does an ib_ipoib keep what users, peers and subnet managers count on? One suite for two drivers.
 #
-#	tests/vm/run [--driver stock] --timeout 900 tests/net/conformance/run.sh [PART...]
+#	tests/vm/run [--driver stock] --timeout 1200 tests/net/conformance/run.sh [PART...]
 #
 #	A (root namespace)			B (namespace b)
 #	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
