@@ -5,11 +5,12 @@ UDP jobs for the scripts in tests/net.
 
     datagram.py echo ADDRESS PORT                       answer until killed
     datagram.py sizes ADDRESS PORT FIRST LAST STEP      to an echo: each size
+    datagram.py join GROUP INTERFACE                    and stay until killed
     datagram.py listen GROUP INTERFACE PORT COUNT       join, take, leave
     datagram.py cast GROUP INTERFACE PORT COUNT         send to a group
 
 ADDRESS and GROUP may be IPv4 or IPv6; a link-local address carries its
-interface, as fe80::1%ib0.  echo and listen print "ready" when they are.
+interface, as fe80::1%ib0.  echo, join and listen print "ready" when they are.
 
 sizes compares what comes back byte by byte.  listen prints what it got, one
 number a line, and ends with 1 if COUNT different ones do not come in 30 s.
@@ -17,6 +18,7 @@ cast sends numbers from 1 to COUNT, again and again for 30 s at most, until it
 is killed: the first ones may be lost while the group is being joined.
 """
 import ipaddress
+import signal
 import socket
 import struct
 import sys
@@ -69,18 +71,29 @@ def sizes(address, port, first, last, step):
                 sys.exit(f'{size} bytes: the answer differs')
 
 
+def enter(sock, group, index):
+    if sock.family == socket.AF_INET:
+        request = struct.pack('=4s4si', socket.inet_aton(group), bytes(4), index)
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
+    else:
+        request = socket.inet_pton(socket.AF_INET6, group) + struct.pack('=i', index)
+        sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, request)
+
+
+def join(group, interface):
+    with udp(group) as sock:
+        enter(sock, group, socket.if_nametoindex(interface))
+        ready()
+        signal.pause()
+
+
 def listen(group, interface, port, count):
     index = socket.if_nametoindex(interface)
     with udp(group) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((group, int(port)) if sock.family == socket.AF_INET
                   else (group, int(port), 0, index))
-        if sock.family == socket.AF_INET:
-            request = struct.pack('=4s4si', socket.inet_aton(group), bytes(4), index)
-            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, request)
-        else:
-            request = socket.inet_pton(socket.AF_INET6, group) + struct.pack('=i', index)
-            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, request)
+        enter(sock, group, index)
         ready()
         end = time.monotonic() + LIMIT
         seen = set()
@@ -114,6 +127,7 @@ def cast(group, interface, port, count):
             time.sleep(0.02)
 
 
-JOBS = {'echo': (echo, 2), 'sizes': (sizes, 5), 'listen': (listen, 4), 'cast': (cast, 4)}
+JOBS = {'echo': (echo, 2), 'sizes': (sizes, 5), 'join': (join, 2), 'listen': (listen, 4),
+        'cast': (cast, 4)}
 
 jobs.run(JOBS, __doc__)
