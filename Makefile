@@ -8,6 +8,8 @@ ib_ipoib-y := ipoib_main.o ipoib_ctl.o ipoib_xmit.o ipoib_path.o \
 	      ipoib_ib.o ipoib_vlan.o ipoib_netlink.o ipoib_sysfs.o \
 	      ipoib_ethtool.o ipoib_stats.o ipoib_cma.o ipoib_trace.o \
 	      ipoib_addr.o ipoib_policy.o
+ib_ipoib-$(CONFIG_INFINIBAND_IPOIB_CM) += ipoib_cm.o ipoib_cm_conn.o \
+	      ipoib_cm_tx.o ipoib_cm_rx.o ipoib_cm_policy.o ipoib_pmtu.o
 ib_ipoib-$(CONFIG_INFINIBAND_IPOIB_DEBUG) += ipoib_fs.o
 
 # the trace machinery includes ipoib_trace.h from elsewhere

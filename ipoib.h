@@ -5,6 +5,7 @@
  * Lock order, outer to inner; two locks of one kind never nest:
  *
  *	rtnl > ctl_mutex > tx queue lock > tbl_lock > target->lock, todo_lock
+ *	ctl_mutex > cm.rx.fill_lock;  target->lock > cm.lock
  *
  * - rtnl: what the stack sees of a netdev (address, MTU, children).
  * - ctl_mutex: state and the control side of all targets.  Sleeps.
@@ -12,6 +13,8 @@
  * - tbl_lock: list of all targets.  Spinlock, bh.
  * - target->lock: dead mark, parked packets, answers of the SA.  Spinlock, bh.
  * - todo_lock: list of targets that wait for the worker.  Spinlock, bh.
+ * - cm.lock: lists of connections.  Spinlock, irq, as the HCA reports there.
+ * - cm.rx.fill_lock: making the buffers that connections share.  Sleeps.
  *
  * A packet that finds its target takes the tx queue lock and RCU, nothing else.
  * Transmit never calls into the SA: it marks the target and wakes the control
@@ -35,6 +38,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "ipoib_addr.h"
+#include "ipoib_cm.h"
 #include "ipoib_hdr.h"
 #include "ipoib_policy.h"
 #include "ipoib_rx.h"
@@ -43,7 +47,7 @@
 #define IPOIB_DRV_NAME		"ib_ipoib"
 #define IPOIB_WATCHDOG		(10 * HZ)
 #define IPOIB_DRAIN_TIMEOUT	(5 * HZ)
-#define IPOIB_FS_FILES		4
+#define IPOIB_FS_FILES		5
 #define IPOIB_REASON_LEN	64
 
 struct ipoib_group;
@@ -117,6 +121,7 @@ struct ipoib_mcast {
  * @async: SA queries and RCU callbacks that will still touch this interface
  * @async_idle: woken when @async drops to zero
  * @mcast: C multicast side
+ * @cm: connected mode
  * @retry_at: C the worker wants to run again at this time
  * @retry_set: C @retry_at is valid
  * @restart_failed: C the queue pair is in RESET and waits for the next try
@@ -185,6 +190,7 @@ struct ipoib_dev {
 	wait_queue_head_t async_idle;
 
 	struct ipoib_mcast mcast;
+	struct ipoib_cm cm;
 	unsigned long retry_at;
 	bool retry_set;
 	bool restart_failed;

@@ -21,6 +21,7 @@
 #include <rdma/ib_cache.h>
 
 #include "ipoib.h"
+#include "ipoib_cm.h"
 #include "ipoib_ib.h"
 #include "ipoib_multicast.h"
 #include "ipoib_path.h"
@@ -108,18 +109,25 @@ static void ctl_publish(struct ipoib_dev *d)
 
 static void ctl_kill(struct ipoib_target *t)
 {
-	if (t->kind == IPOIB_TARGET_GROUP)
+	if (t->kind == IPOIB_TARGET_GROUP) {
 		ipoib_mcast_kill(t);
-	else
-		ipoib_path_kill(t);
+		return;
+	}
+	ipoib_target_get(t);
+	ipoib_path_kill(t);
+	/* none can join it any more */
+	ipoib_cm_forget(t);
+	ipoib_target_put(t);
 }
 
 static void ctl_step(struct ipoib_target *t)
 {
-	if (t->kind == IPOIB_TARGET_GROUP)
+	if (t->kind == IPOIB_TARGET_GROUP) {
 		ipoib_mcast_step(t);
-	else
-		ipoib_path_step(t);
+		return;
+	}
+	ipoib_path_step(t);
+	ipoib_cm_path_news(t);
 }
 
 /* Leave all groups, forget all paths; the queue pair is still up */
@@ -187,6 +195,8 @@ static void ctl_sweep(struct ipoib_dev *d)
 	spin_unlock_bh(&d->tbl_lock);
 	d->sweep_at = now + gc;
 
+	/* before their targets go, so that they count as idle */
+	ipoib_cm_sweep(d, gc);
 	while ((t = list_first_entry_or_null(&victims, struct ipoib_target,
 					     all)))
 		ctl_kill(t);
@@ -304,6 +314,7 @@ static void ctl_restart(struct ipoib_dev *d)
 {
 	int err;
 
+	ipoib_cm_restart(d);
 	ipoib_ib_stop(d);
 	if (!d->pkey_found)
 		return;
@@ -388,6 +399,8 @@ static void ctl_sleep(struct ipoib_dev *d)
 		ctl_earlier(&when, &set, d->sweep_at);
 	if (d->retry_set)
 		ctl_earlier(&when, &set, d->retry_at);
+	if (d->cm.due_set)
+		ctl_earlier(&when, &set, d->cm.due);
 	if (!set)
 		return;
 	/* does nothing when somebody has kicked the worker meanwhile */
@@ -415,6 +428,7 @@ static void ctl_work(struct work_struct *work)
 		ctl_run_targets(d);
 	else
 		ipoib_target_visit_todo(d, ctl_step);
+	ipoib_cm_run(d);
 	ctl_explain(d);
 	ipoib_ah_reap(d);
 	if (d->state != IPOIB_GONE)
@@ -461,7 +475,9 @@ static void publish_mtu(struct ipoib_dev *d)
 	u32 group = READ_ONCE(d->mcast.mtu), wish = d->mtu_wish, mtu;
 	struct net_device *dev = d->dev;
 
-	mtu = ipoib_policy_mtu(wish, d->port_mtu, group);
+	/* that of connected mode has nothing to do with the group */
+	mtu = d->cm.connected ? dev->mtu :
+	      ipoib_policy_mtu(wish, d->port_mtu, group);
 	if (dev->mtu != mtu && dev_set_mtu(dev, mtu))
 		netdev_warn(dev, "cannot set the MTU to %u\n", mtu);
 	/* our own change is no wish of the administrator */

@@ -6,6 +6,7 @@
  *	<interface>_path	paths, sorted by GID
  *	<interface>_neigh	neighbours of the stack, and how they are reached
  *	<interface>_state	why there is a carrier or none, rings and queues
+ *	<interface>_conn	connections, and what happened to others
  *
  * The first two have a format that tools parse; lines are only added behind
  * it, never changed.  Files follow the name of their interface by a netdev
@@ -25,6 +26,7 @@
 #include <net/ndisc.h>
 
 #include "ipoib.h"
+#include "ipoib_cm.h"
 #include "ipoib_multicast.h"
 #include "ipoib_path.h"
 #include "ipoib_target.h"
@@ -203,6 +205,17 @@ static int state_show(struct seq_file *s, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(state);
 
+static int conn_show(struct seq_file *s, void *unused)
+{
+	struct ipoib_dev *d = s->private;
+
+	mutex_lock(&d->ctl_mutex);
+	ipoib_cm_show(d, s);
+	mutex_unlock(&d->ctl_mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(conn);
+
 static bool fs_name_is_taken(const char *name)
 {
 	struct dentry *file = debugfs_lookup(name, fs_root);
@@ -230,6 +243,7 @@ static void fs_add(struct ipoib_dev *d)
 		{ "path", &path_fops },
 		{ "neigh", &neigh_fops },
 		{ "state", &state_fops },
+		{ "conn", &conn_fops },
 	};
 	char name[IFNAMSIZ + 20];
 	int i;

@@ -17,6 +17,7 @@
 #include <rdma/ib_cache.h>
 
 #include "ipoib.h"
+#include "ipoib_cm.h"
 #include "ipoib_cma.h"
 #include "ipoib_ctl.h"
 #include "ipoib_ethtool.h"
@@ -30,7 +31,7 @@
 #include "ipoib_vlan.h"
 #include "ipoib_xmit.h"
 
-MODULE_DESCRIPTION("IP over InfiniBand, RFC 4391 and 4392");
+MODULE_DESCRIPTION("IP over InfiniBand, RFC 4391, 4392 and 4755");
 MODULE_LICENSE("GPL");
 
 struct workqueue_struct *ipoib_wq;
@@ -76,9 +77,12 @@ static int ipoib_ndo_init(struct net_device *dev)
 	err = ipoib_ib_init(d, ipoib_sendq_size, ipoib_recvq_size);
 	if (err)
 		goto err_table;
-	err = ipoib_ctl_first_look(d);
+	err = ipoib_cm_init(d);
 	if (err)
 		goto err_ib;
+	err = ipoib_ctl_first_look(d);
+	if (err)
+		goto err_cm;
 
 	ipoib_set_features(d);
 	ipoib_set_address(d);
@@ -86,6 +90,8 @@ static int ipoib_ndo_init(struct net_device *dev)
 		ipoib_vlan_link(d);
 	return 0;
 
+err_cm:
+	ipoib_cm_fini(d);
 err_ib:
 	ipoib_ib_fini(d);
 err_table:
@@ -100,6 +106,7 @@ static void ipoib_ndo_uninit(struct net_device *dev)
 	if (d->parent)
 		ipoib_vlan_unlink(d);
 	ipoib_ctl_fini(d);
+	ipoib_cm_fini(d);
 	ipoib_ib_fini(d);
 	ipoib_target_table_fini(d);
 }
@@ -114,10 +121,12 @@ static int ipoib_ndo_open(struct net_device *dev)
 	if (err)
 		return err;
 	ipoib_tx_start(d);
+	ipoib_cm_open(d);
 	err = ipoib_ctl_open(d);
 	if (err) {
 		netdev_warn(dev, "cannot start the queue pair: %pe\n",
 			    ERR_PTR(err));
+		ipoib_cm_close(d);
 		ipoib_tx_stop(d);
 		ipoib_rx_stop(d);
 		return err;
@@ -132,6 +141,7 @@ static int ipoib_ndo_stop(struct net_device *dev)
 	struct ipoib_dev *d = ipoib_priv(dev);
 
 	ipoib_ctl_stop(d);
+	ipoib_cm_close(d);
 	ipoib_tx_stop(d);
 	ipoib_rx_stop(d);
 	ipoib_vlan_follow(d, false);
@@ -149,9 +159,23 @@ static int ipoib_ndo_change_mtu(struct net_device *dev, int new_mtu)
 	u32 group = READ_ONCE(d->mcast.mtu);
 	u32 limit = ipoib_policy_mtu(0, d->port_mtu, group);
 
+	if (d->cm.connected) {
+		/* max_mtu is the limit */
+		WRITE_ONCE(dev->mtu, new_mtu);
+		return 0;
+	}
 	d->mtu_wish = ipoib_policy_mtu_wish(new_mtu, limit);
 	WRITE_ONCE(dev->mtu, ipoib_policy_mtu(d->mtu_wish, d->port_mtu, group));
 	return 0;
+}
+
+/* Connections have no offloads for what they send */
+static netdev_features_t ipoib_ndo_fix_features(struct net_device *dev,
+						netdev_features_t features)
+{
+	if (ipoib_priv(dev)->cm.connected)
+		features &= ~(NETIF_F_IP_CSUM | NETIF_F_TSO);
+	return features;
 }
 
 static int ipoib_ndo_set_mac_address(struct net_device *dev, void *addr)
@@ -203,6 +227,7 @@ const struct net_device_ops ipoib_netdev_ops = {
 	.ndo_set_rx_mode = ipoib_ndo_set_rx_mode,
 	.ndo_set_mac_address = ipoib_ndo_set_mac_address,
 	.ndo_change_mtu = ipoib_ndo_change_mtu,
+	.ndo_fix_features = ipoib_ndo_fix_features,
 	.ndo_tx_timeout = ipoib_ndo_tx_timeout,
 	.ndo_get_stats64 = ipoib_get_stats64,
 	.ndo_get_iflink = ipoib_ndo_get_iflink,
@@ -270,8 +295,8 @@ void ipoib_set_address(struct ipoib_dev *d)
 	struct net_device *dev = d->dev;
 	u8 addr[IPOIB_ALEN];
 
-	/* flag octet 0: connected mode is not offered to peers */
-	ipoib_addr_build(addr, 0, d->qp->qp_num, d->gid.raw);
+	ipoib_addr_build(addr, d->cm.able ? IPOIB_CM_FLAG_RC : 0,
+			 d->qp->qp_num, d->gid.raw);
 	__dev_addr_set(dev, addr, IPOIB_ALEN);
 	memcpy(dev->perm_addr, addr, IPOIB_ALEN);
 	ipoib_addr_set_pkey((u8 *)dev->broadcast, d->pkey);

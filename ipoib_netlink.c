@@ -47,6 +47,8 @@ static int nl_check_mode(struct nlattr *attr, struct netlink_ext_ack *extack)
 	case IPOIB_MODE_DATAGRAM:
 		return 0;
 	case IPOIB_MODE_CONNECTED:
+		if (IS_ENABLED(CONFIG_INFINIBAND_IPOIB_CM))
+			return 0;
 		NL_SET_ERR_MSG_ATTR(extack, attr,
 				    "connected mode is not supported");
 		return -EINVAL;
@@ -57,11 +59,18 @@ static int nl_check_mode(struct nlattr *attr, struct netlink_ext_ack *extack)
 	}
 }
 
-static int nl_set_common(struct ipoib_dev *d, struct nlattr *data[])
+static int nl_set_common(struct ipoib_dev *d, struct nlattr *data[],
+			 struct netlink_ext_ack *extack)
 {
-	if (data && data[IFLA_IPOIB_UMCAST])
+	struct nlattr *mode = data ? data[IFLA_IPOIB_MODE] : NULL;
+	int err = 0;
+
+	if (mode)
+		err = ipoib_cm_set_mode(d, nla_get_u16(mode) ==
+					   IPOIB_MODE_CONNECTED, extack);
+	if (!err && data && data[IFLA_IPOIB_UMCAST])
 		ipoib_set_umcast(d, nla_get_u16(data[IFLA_IPOIB_UMCAST]) > 0);
-	return 0;
+	return err;
 }
 
 static int nl_validate(struct nlattr *tb[], struct nlattr *data[],
@@ -89,7 +98,7 @@ static int nl_changelink(struct net_device *dev, struct nlattr *tb[],
 				    "the P_Key of an interface cannot be changed");
 		return -EOPNOTSUPP;
 	}
-	return nl_set_common(d, data);
+	return nl_set_common(d, data, extack);
 }
 
 static struct ipoib_dev *nl_find_parent(struct net *net, struct nlattr *tb[],
@@ -137,6 +146,12 @@ static int nl_take_address(struct ipoib_dev *d, struct nlattr *attr,
 	return 0;
 }
 
+static bool nl_wants_connected(struct nlattr *data[])
+{
+	return data && data[IFLA_IPOIB_MODE] &&
+	       nla_get_u16(data[IFLA_IPOIB_MODE]) == IPOIB_MODE_CONNECTED;
+}
+
 static int nl_take_mtu(struct ipoib_dev *d, const struct ipoib_dev *parent,
 		       struct nlattr *attr, struct netlink_ext_ack *extack)
 {
@@ -152,6 +167,19 @@ static int nl_take_mtu(struct ipoib_dev *d, const struct ipoib_dev *parent,
 	}
 	d->mtu_wish = ipoib_policy_mtu_wish(mtu, limit);
 	return 0;
+}
+
+/* What a new interface can be told once it is there; on failure it goes again */
+static int nl_finish(struct ipoib_dev *d, struct nlattr *tb[],
+		     struct nlattr *data[], struct netlink_ext_ack *extack)
+{
+	int err = nl_set_common(d, data, extack);
+
+	if (!err && tb[IFLA_MTU] && d->cm.connected)
+		err = dev_set_mtu(d->dev, nla_get_u32(tb[IFLA_MTU]));
+	if (err)
+		unregister_netdevice(d->dev);
+	return err;
 }
 
 static int nl_newlink(struct net *src_net, struct net_device *dev,
@@ -175,11 +203,13 @@ static int nl_newlink(struct net *src_net, struct net_device *dev,
 
 	if (tb[IFLA_ADDRESS])
 		err = nl_take_address(d, tb[IFLA_ADDRESS], extack);
-	if (!err && tb[IFLA_MTU])
+	if (!err && tb[IFLA_MTU] && !nl_wants_connected(data))
 		err = nl_take_mtu(d, parent, tb[IFLA_MTU], extack);
 	if (!err)
 		err = ipoib_vlan_register(parent, dev, pkey, extack);
-	return err ?: nl_set_common(d, data);
+	if (err)
+		return err;
+	return nl_finish(d, tb, data, extack);
 }
 
 static void nl_dellink(struct net_device *dev, struct list_head *head)
@@ -204,7 +234,9 @@ static int nl_fill_info(struct sk_buff *skb, const struct net_device *dev)
 	const struct ipoib_dev *d = ipoib_priv(dev);
 
 	if (nla_put_u16(skb, IFLA_IPOIB_PKEY, READ_ONCE(d->pkey)) ||
-	    nla_put_u16(skb, IFLA_IPOIB_MODE, IPOIB_MODE_DATAGRAM) ||
+	    nla_put_u16(skb, IFLA_IPOIB_MODE,
+			READ_ONCE(d->cm.connected) ? IPOIB_MODE_CONNECTED :
+						     IPOIB_MODE_DATAGRAM) ||
 	    nla_put_u16(skb, IFLA_IPOIB_UMCAST, READ_ONCE(d->umcast)))
 		return -EMSGSIZE;
 	return 0;

@@ -402,6 +402,20 @@ void ipoib_path_unlisten(void)
 }
 
 /**
+ * ipoib_path_record - what the SA says about a path
+ * @t: the path's target
+ *
+ * Context: ctl_mutex.
+ * Return: the record, or NULL while it is not known.
+ */
+struct sa_path_rec *ipoib_path_record(struct ipoib_target *t)
+{
+	if (!rcu_access_pointer(t->ah) && !t->next_ah)
+		return NULL;
+	return &to_path(t)->rec;
+}
+
+/**
  * ipoib_path_kill - end a path
  * @t: the path's target
  *

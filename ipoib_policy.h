@@ -58,6 +58,7 @@ enum ipoib_state {
 #define IPOIB_EV_REAP		BIT(7)	/* retired address handles */
 #define IPOIB_EV_OPEN		BIT(8)	/* interface was set up */
 #define IPOIB_EV_SEND_ERR	BIT(9)	/* a send completed in error */
+#define IPOIB_EV_CM		BIT(10)	/* connections wait for the worker */
 
 /*
  * Steps of the control worker, in the order in which they are taken: bit 0

@@ -24,6 +24,7 @@ void ipoib_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *s)
 
 	ipoib_tx_stats(&d->txq, s);
 	ipoib_rx_stats(&d->rxq, s);
+	ipoib_cm_stats(d, s);
 }
 
 static void stats_queue_rx(struct net_device *dev, int idx,
@@ -46,14 +47,17 @@ static void stats_queue_tx(struct net_device *dev, int idx,
 	stats->bytes = sums.tx_bytes;
 }
 
-/* The queues live as long as the interface: nothing was counted elsewhere */
+/* What no queue of the stack has seen: connections have queues of their own */
 static void stats_base(struct net_device *dev, struct netdev_queue_stats_rx *rx,
 		       struct netdev_queue_stats_tx *tx)
 {
-	rx->packets = 0;
-	rx->bytes = 0;
-	tx->packets = 0;
-	tx->bytes = 0;
+	struct rtnl_link_stats64 sums = {};
+
+	ipoib_cm_stats(ipoib_priv(dev), &sums);
+	rx->packets = sums.rx_packets;
+	rx->bytes = sums.rx_bytes;
+	tx->packets = sums.tx_packets;
+	tx->bytes = sums.tx_bytes;
 }
 
 const struct netdev_stat_ops ipoib_stat_ops = {

@@ -66,19 +66,27 @@ static DEVICE_ATTR_RO(pkey);
 static ssize_t mode_show(struct device *dev, struct device_attribute *attr,
 			 char *buf)
 {
-	return sysfs_emit(buf, "datagram\n");
+	bool connected = READ_ONCE(dev_to_ipoib(dev)->cm.connected);
+
+	return sysfs_emit(buf, "%s\n", connected ? "connected" : "datagram");
 }
 
 static ssize_t mode_store(struct device *dev, struct device_attribute *attr,
 			  const char *buf, size_t count)
 {
 	struct ipoib_dev *d = dev_to_ipoib(dev);
+	bool connected = sysfs_streq(buf, "connected");
+	int err;
 
-	if (sysfs_streq(buf, "datagram"))
-		return count;
-	if (sysfs_streq(buf, "connected"))
-		netdev_warn_once(d->dev, "connected mode is not supported\n");
-	return sysfs_refuse(d, attr, buf, count, -EINVAL);
+	if (!connected && !sysfs_streq(buf, "datagram"))
+		return sysfs_refuse(d, attr, buf, count, -EINVAL);
+	if (!rtnl_trylock())
+		return restart_syscall();
+	/* the interface may be on its way out */
+	err = d->dev->reg_state == NETREG_REGISTERED ?
+	      ipoib_cm_set_mode(d, connected, NULL) : -EPERM;
+	rtnl_unlock();
+	return err ? sysfs_refuse(d, attr, buf, count, err) : count;
 }
 static DEVICE_ATTR_RW(mode);
 

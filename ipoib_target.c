@@ -107,6 +107,7 @@ void ipoib_target_setup(struct ipoib_target *t, struct ipoib_dev *d,
 	spin_lock_init(&t->lock);
 	__skb_queue_head_init(&t->parked);
 	refcount_set(&t->ref, 1);
+	INIT_HLIST_HEAD(&t->conns);
 	INIT_LIST_HEAD(&t->todo);
 	INIT_LIST_HEAD(&t->later);
 	INIT_LIST_HEAD(&t->all);

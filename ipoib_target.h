@@ -2,6 +2,7 @@
 #ifndef _IPOIB_TARGET_H
 #define _IPOIB_TARGET_H
 
+#include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
@@ -51,6 +52,8 @@ struct ipoib_ah {
  * @detoured: a packet for this group took another way; the group should be
  *	joined although nothing waits for it
  * @kind: path or group
+ * @conns: connections to queue pairs of this port; RCU read, written under
+ *	@lock
  * @dead: out of the table; no packet may be parked any more.  Under @lock
  * @lock: guards @dead, @parked, @parked_bytes, writes of @ah and the answer
  *	of the SA in the embedding object
@@ -72,9 +75,10 @@ struct ipoib_target {
 	bool wanted;
 	bool detoured;
 	u8 kind;
+	struct hlist_head conns;
 
 	bool dead;
-	/* guards dead, parked, and writes of ah */
+	/* guards dead, parked, and writes of ah and conns */
 	spinlock_t lock;
 	struct sk_buff_head parked;
 	u32 parked_bytes;

@@ -64,6 +64,12 @@ DEFINE_EVENT(ipoib_answer, ipoib_path,
 	TP_ARGS(dev, gid, status)
 );
 
+/* a connection has changed its state, which is the number shown */
+DEFINE_EVENT(ipoib_answer, ipoib_conn,
+	TP_PROTO(const struct net_device *dev, const u8 *gid, int status),
+	TP_ARGS(dev, gid, status)
+);
+
 /* the stack has given up a neighbour behind a path, which is asked for anew */
 DEFINE_EVENT(ipoib_answer, ipoib_neigh_failed,
 	TP_PROTO(const struct net_device *dev, const u8 *gid, int status),

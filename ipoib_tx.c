@@ -25,9 +25,15 @@
 #include "ipoib_target.h"
 #include "ipoib_trace.h"
 
-static void tx_unmap(struct ipoib_txq *txq, struct ipoib_tx_slot *slot)
+/**
+ * ipoib_tx_unmap - undo ipoib_tx_map()
+ * @ca: InfiniBand device
+ * @slot: slot with a packet
+ *
+ * Context: any.
+ */
+void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot)
 {
-	struct ib_device *ca = txq->dev->ca;
 	struct sk_buff *skb = slot->skb;
 	skb_frag_t *frag;
 	int i = 0, f = 0;
@@ -45,15 +51,21 @@ static void tx_unmap(struct ipoib_txq *txq, struct ipoib_tx_slot *slot)
 	}
 }
 
-/*
- * The headers of a segmented packet go with the work request, not through the
- * gather list: hlen bytes of the linear part are skipped.
+/**
+ * ipoib_tx_map - make a packet readable for the HCA
+ * @ca: InfiniBand device
+ * @slot: slot with a packet; its nr_maps says how long the gather list is
+ * @sge: gather list to fill
+ * @hlen: bytes of the linear part to leave out: the headers of a segmented
+ *	packet go with the work request
+ *
+ * Context: any.
+ * Return: 0 or -ENOMEM.
  */
-static int tx_map(struct ipoib_txq *txq, struct ipoib_tx_slot *slot,
-		  struct ipoib_tx_wr *wr, u32 hlen)
+int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot,
+		 struct ib_sge *sge, u32 hlen)
 {
 	u32 linear = skb_headlen(slot->skb) - hlen;
-	struct ib_device *ca = txq->dev->ca;
 	struct sk_buff *skb = slot->skb;
 	skb_frag_t *frag;
 	u64 addr;
@@ -69,8 +81,8 @@ static int tx_map(struct ipoib_txq *txq, struct ipoib_tx_slot *slot,
 			goto err_unmap;
 		slot->map[0] = addr;
 		slot->nr_maps = 1;
-		wr->sge[0].addr = addr + hlen;
-		wr->sge[0].length = linear;
+		sge[0].addr = addr + hlen;
+		sge[0].length = linear;
 	}
 	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
 		frag = &skb_shinfo(skb)->frags[i];
@@ -79,15 +91,14 @@ static int tx_map(struct ipoib_txq *txq, struct ipoib_tx_slot *slot,
 				       DMA_TO_DEVICE);
 		if (unlikely(ib_dma_mapping_error(ca, addr)))
 			goto err_unmap;
-		wr->sge[slot->nr_maps].addr = addr;
-		wr->sge[slot->nr_maps].length = skb_frag_size(frag);
+		sge[slot->nr_maps].addr = addr;
+		sge[slot->nr_maps].length = skb_frag_size(frag);
 		slot->map[slot->nr_maps++] = addr;
 	}
-	wr->ud.wr.num_sge = slot->nr_maps;
 	return 0;
 
 err_unmap:
-	tx_unmap(txq, slot);
+	ipoib_tx_unmap(ca, slot);
 	return -ENOMEM;
 }
 
@@ -138,6 +149,7 @@ static void tx_fill_wr(struct ipoib_txq *txq, struct ipoib_tx_wr *wr,
 	struct ib_ud_wr *ud = &wr->ud;
 
 	ud->wr.wr_cqe = &slot->cqe;
+	ud->wr.num_sge = slot->nr_maps;
 	ud->wr.send_flags = skb->ip_summed == CHECKSUM_PARTIAL ?
 			    IB_SEND_IP_CSUM : 0;
 	ud->ah = ah->ah;
@@ -198,7 +210,7 @@ bool ipoib_tx_send(struct ipoib_txq *txq, struct sk_buff *skb,
 	slot = &txq->slot[ipoib_ring_slot(txq->head, txq->size)];
 	wr = &txq->wr[txq->chained];
 	slot->skb = skb;
-	if (unlikely(tx_map(txq, slot, wr, hlen))) {
+	if (unlikely(ipoib_tx_map(txq->dev->ca, slot, wr->sge, hlen))) {
 		slot->skb = NULL;
 		tx_drop(txq, skb, true, SKB_DROP_REASON_NOMEM);
 		goto dropped;
@@ -238,7 +250,7 @@ static void tx_post_failed(struct ipoib_txq *txq, u32 first,
 		if (bad && &slot->cqe != bad->wr_cqe)
 			continue;
 		bad = NULL;
-		tx_unmap(txq, slot);
+		ipoib_tx_unmap(txq->dev->ca, slot);
 		tx_drop(txq, slot->skb, true, SKB_DROP_REASON_DEV_READY);
 		slot->packets = 0;
 		/* pairs with the look in tx_reap_aborted() */
@@ -294,7 +306,7 @@ static void tx_reap(struct ipoib_txq *txq, u32 end, int budget)
 		bql += slot->bytes;
 		if (unlikely(!slot->skb))
 			continue;
-		tx_unmap(txq, slot);
+		ipoib_tx_unmap(txq->dev->ca, slot);
 		if (likely(slot->packets)) {
 			packets += slot->packets;
 			bytes += slot->bytes;

@@ -55,6 +55,7 @@ struct ipoib_tx_wr {
  * @head: X next slot to fill, free-running; read by P
  * @chained: X requests put together but not posted
  * @open: X packets may be posted
+ * @rc: connections may carry packets, too; written by the control path
  * @errors: X sends that could not be posted
  * @tail: P oldest slot in use, free-running; read by X
  * @aborted: X set, P cleared: slots whose post failed wait for the poll
@@ -82,6 +83,7 @@ struct ipoib_txq {
 	u32 head ____cacheline_aligned_in_smp;
 	u32 chained;
 	bool open;
+	bool rc;
 	u64 errors;
 	struct u64_stats_sync xmit_syncp;
 
@@ -129,6 +131,9 @@ void ipoib_tx_open(struct ipoib_dev *d);
 void ipoib_tx_close(struct ipoib_dev *d);
 bool ipoib_tx_drained(const struct ipoib_txq *txq);
 void ipoib_tx_forget(struct ipoib_dev *d);
+int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot,
+		 struct ib_sge *sge, u32 hlen);
+void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot);
 bool ipoib_tx_send(struct ipoib_txq *txq, struct sk_buff *skb,
 		   const struct ipoib_ah *ah, u32 qpn, bool more);
 void ipoib_tx_flush(struct ipoib_txq *txq);

@@ -15,6 +15,7 @@
 #include <linux/skbuff.h>
 
 #include "ipoib.h"
+#include "ipoib_cm.h"
 #include "ipoib_multicast.h"
 #include "ipoib_path.h"
 #include "ipoib_target.h"
@@ -152,6 +153,8 @@ static void xmit_one(struct ipoib_dev *d, struct sk_buff *skb,
 		}
 	}
 	xmit_touch(t);
+	if (unlikely(READ_ONCE(d->txq.rc)) && ipoib_cm_xmit(d, t, skb, class))
+		goto flush;
 
 	ah = rcu_dereference(t->ah);
 	if (unlikely(!ah)) {
