@@ -18,12 +18,9 @@
 
 . "$T_ROOT/tests/net/lib.sh"
 
-# First octet of the hardware address: 0x80 tells peers that RC connections are accepted. The stock
-# driver is built with connected mode; ours has none yet and must not promise it.
-case $T_DRIVER in
-stock) flags=80 ;;
-*) flags=00 ;;
-esac
+# First octet of the hardware address: 0x80 tells peers that RC connections are accepted, which both
+# drivers do in either mode
+flags=80
 
 case $T_KERNEL in
 debug) flood=200 step=61 stream_mb=16 sum_mb=8 ;;

@@ -45,8 +45,7 @@ part_module_parameters()
 	is "A7 send_queue_size=100000" "$(param send_queue_size 100000)" 8192
 	is "A7 recv_queue_size=1" "$(param recv_queue_size 1)" 2
 	is "recv_queue_size=8193" "$(param recv_queue_size 8193)" 8192
-	differs "A7 max_nonsrq_conn_qp=9999" "$(param max_nonsrq_conn_qp 9999 2>/dev/null)" 4096 "" \
-		"it limits connected mode, which is not there yet; the parameter is accepted and ignored"
+	is "A7 max_nonsrq_conn_qp=9999" "$(param max_nonsrq_conn_qp 9999 2>/dev/null)" 4096
 	if [ "$T_DRIVER" = ours ]; then
 		# the stock driver shifts by a negative number here
 		is "send_queue_size=0 is the least" "$(param send_queue_size 0)" 128
