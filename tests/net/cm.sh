@@ -1,0 +1,402 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Connected mode of our driver, on both sides of one machine.
+#
+#	tests/vm/run tests/net/cm.sh [SUITE...]
+#
+# SUITES: mode data pmtu refuse silent broken idle toggle link child life (all of them).
+
+# Functions are called by way of check and wait_for, which shellcheck cannot see.
+# shellcheck disable=SC2317
+
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+
+[ "$T_DRIVER" = ours ] || {
+	skip "connected mode" "it is about our driver"
+	done_testing
+}
+
+debug=/sys/kernel/debug/ipoib
+params=/sys/module/ib_ipoib/parameters
+
+case $T_KERNEL in
+debug) toggles=10 mb=4 ;;
+*) toggles=50 mb=16 ;;
+esac
+
+dev_of()
+{
+	if [ "$1" = a ]; then echo "$T_IF_A"; else echo "$T_IF_B"; fi
+}
+
+side()
+{
+	local side=$1
+	shift
+
+	if [ "$side" = a ]; then "$@"; else in_b "$@"; fi
+}
+
+# With the interface the stack takes IPv6 addresses down
+bounce_a()
+{
+	ip link set "$T_IF_A" down
+	${1:+"$@"}
+	ip link set "$T_IF_A" up
+	ip addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
+	wait_carrier 20
+}
+
+conn_file()
+{
+	cat "$debug/$(dev_of "$1")_conn"
+}
+
+# count a|b WORD: the number behind a word of the counters there
+count()
+{
+	conn_file "$1" | sed -n "s/.*\b$2:\? \([0-9]*\).*/\1/p" | head -n 1
+}
+
+# live a|b to|from [STATE]: it has such a connection
+live()
+{
+	conn_file "$1" | grep -q "^$2 .* ${3:-live} "
+}
+
+gone()
+{
+	! conn_file "$1" | grep -q "^$2 "
+}
+
+set_mode()
+{
+	side "$1" sh -c "echo $2 >/sys/class/net/$(dev_of "$1")/mode"
+}
+
+mtu_is()
+{
+	[ "$(side "$1" cat "/sys/class/net/$(dev_of "$1")/mtu")" = "$2" ]
+}
+
+feature()
+{
+	ethtool -k "$T_IF_A" | sed -n "s/^[[:space:]]*$1: \([a-z]*\).*/\1/p"
+}
+
+both()
+{
+	set_mode a "$1" && set_mode b "$1"
+}
+
+# Both sides know each other and have a connection
+connect()
+{
+	both connected
+	wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B" >/dev/null
+	wait_for 20 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn" >/dev/null
+}
+
+lost()
+{
+	sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p'
+}
+
+suite_mode()
+{
+	local how
+
+	is "mode: datagram at first" "$(cat "/sys/class/net/$T_IF_A/mode")" datagram
+	is "mode: the address promises connections" "$(cut -c 1-2 "/sys/class/net/$T_IF_A/address")" 80
+	check_not "mode: MTU of connected mode in datagram mode" ip link set "$T_IF_A" mtu 65520
+	for how in "echo connected >/sys/class/net/$T_IF_A/mode" \
+			"ip link set $T_IF_A type ipoib mode connected" \
+			"printf connected >/sys/class/net/$T_IF_A/mode"; do
+		check "mode: $how" sh -c "$how"
+		is "mode: sysfs" "$(cat "/sys/class/net/$T_IF_A/mode")" connected
+		check "mode: netlink" sh -c "ip -d link show $T_IF_A | grep -q 'mode *connected'"
+		check "mode: MTU" mtu_is a 65520
+		is "mode: no TCP segmentation" "$(feature tcp-segmentation-offload)" off
+		is "mode: no checksums for what is sent" "$(feature tx-checksum-ipv4)" off
+		is "mode: scatter-gather" "$(feature scatter-gather)" on
+		check "mode: once more changes nothing" sh -c "$how"
+		check_not "mode: MTU of 65521" ip link set "$T_IF_A" mtu 65521
+		check "mode: back to datagram" set_mode a datagram
+		check "mode: MTU of the group" mtu_is a 4092
+		is "mode: TCP segmentation is back" "$(feature tcp-segmentation-offload)" on
+		is "mode: checksums are back" "$(feature tx-checksum-ipv4)" on
+	done
+	check_not "mode: nonsense" sh -c "echo neither >/sys/class/net/$T_IF_A/mode"
+	set_mode a connected
+	check "mode: MTU of 1500 in connected mode" ip link set "$T_IF_A" mtu 1500
+	set_mode a datagram
+	check "mode: stays when datagram mode can have it" mtu_is a 1500
+	ip link set "$T_IF_A" mtu 4092
+	bounce_a check "mode: connected while it is down" set_mode a connected
+	check "mode: MTU after that" mtu_is a 65520
+	check "mode: B answers" wait_for 10 ping -q -c 1 -W 1 -s 60000 "$T_IP4_B"
+	set_mode a datagram
+}
+
+suite_data()
+{
+	local size
+
+	both connected
+	for size in 0 1 200 224 225 226 227 228 255 256 1500 4064 4065 8191 20000 65000 65492; do
+		check "data: ping with $size bytes" ping -q -c 2 -i 0.1 -W 3 -s "$size" "$T_IP4_B"
+	done
+	check "data: IPv6 ping" ping -q -c 3 -i 0.1 -W 3 -s 65000 "$T_IP6_B"
+	check "data: A sends over a connection" live a to
+	check "data: B accepted it" live b from
+	check "data: TCP from A" transfer a "$mb"
+	check "data: TCP from B" transfer b "$mb"
+	check "data: TCP from A by IPv6" transfer a 4 6
+	check "data: multicast" cast_from a 239.9.9.9
+	is "data: one connection each way" "$(conn_file a | grep -Ec '^(to|from) ')" 2
+	check "data: PSNs differ" sh -c "rdma -d res show qp link vib0/1 type RC | grep -o 'sq-psn [0-9]*' | sort | uniq -d | grep -v 'sq-psn 0$' | wc -l | grep -qx 0"
+	check "data: a peer in datagram mode receives" set_mode b datagram
+	wait_for 10 gone b to
+	check "data: large ping to it" ping -q -c 3 -i 0.1 -W 3 -s 65000 "$T_IP4_B"
+	check "data: TCP to it" transfer a 4
+	check "data: TCP from it" transfer b 4
+	check "data: over a connection" live a to
+	check "data: it asks for none" gone b to
+	both datagram
+}
+
+# A static neighbour without the flag of connected mode
+suite_pmtu()
+{
+	local hw
+
+	connect
+	hw=00:$(in_b cat "/sys/class/net/$T_IF_B/address" | cut -c 4-)
+	ip neigh replace "$T_IP4_B" lladdr "$hw" dev "$T_IF_A" nud permanent
+	ip -6 neigh replace "$T_IP6_B" lladdr "$hw" dev "$T_IF_A" nud permanent
+	check "pmtu: small packets pass" ping -q -c 2 -i 0.2 -W 2 "$T_IP4_B"
+	check "pmtu: IPv4: too big" \
+		sh -c "ping -M do -c 1 -W 1 -s 8000 $T_IP4_B; ping -M do -c 1 -W 1 -s 8000 $T_IP4_B 2>&1 | grep -q 'mtu.*4092'"
+	check "pmtu: IPv4: the route has learned it" sh -c "ip route get $T_IP4_B | grep -q 'mtu 4092'"
+	check "pmtu: IPv4: in pieces it passes" ping -q -c 2 -i 0.2 -W 2 -s 8000 "$T_IP4_B"
+	ping -c 1 -W 1 -s 8000 "$T_IP6_B" >/dev/null
+	check "pmtu: IPv6: the route has learned it" wait_for 5 sh -c "ip route get $T_IP6_B | grep -q 'mtu 4092'"
+	check "pmtu: IPv6: in pieces it passes" ping -q -c 2 -i 0.2 -W 2 -s 8000 "$T_IP6_B"
+	check "pmtu: TCP passes" transfer a 2
+	check "pmtu: counted" [ "$(count a too_big)" -gt 0 ]
+	ip neigh del "$T_IP4_B" dev "$T_IF_A"
+	ip -6 neigh del "$T_IP6_B" dev "$T_IF_A"
+	ip route flush cache
+	ip -6 route flush cache
+	both datagram
+}
+
+# Nobody may make a connection: packets go by UD, and few requests are made
+suite_refuse()
+{
+	local was before
+
+	both datagram
+	wait_for 10 gone a to
+	was=$(cat "$params/max_conn_qp")
+	before=$(count a asked_for)
+	echo 0 >"$params/max_conn_qp"
+	both connected
+	is "refuse: no ping is lost" "$(ping -q -c 100 -i 0.05 -W 2 "$T_IP4_B" | lost)" 0
+	check "refuse: it was refused" [ "$(count a rejected)" -gt 0 ]
+	check "refuse: B counts that" [ "$(count b refused)" -gt 0 ]
+	check "refuse: A was told seldom" [ $(($(count a asked_for) - before)) -le 6 ]
+	check "refuse: held" live a to held
+	check "refuse: large packets are answered" \
+		wait_for 10 sh -c "ping -M do -c 1 -W 1 -s 8000 $T_IP4_B 2>&1 | grep -q 'mtu.*4092'"
+	check "refuse: TCP passes" transfer a 2
+	echo "$was" >"$params/max_conn_qp"
+	ip route flush cache
+	check "refuse: once allowed, it comes" \
+		wait_for 70 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+	both datagram
+}
+
+# Nobody answers
+suite_silent()
+{
+	both datagram
+	wait_for 10 gone a to
+	ctl fault vib0:1 out do=drop class=cm
+	ctl fault vib0:2 out do=drop class=cm
+	both connected
+	is "silent: no ping is lost" "$(ping -q -c 100 -i 0.15 -W 2 "$T_IP4_B" | lost)" 0
+	check "silent: given up" wait_for 20 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q 'silent [1-9]' $debug/${T_IF_A}_conn"
+	check "silent: large packets are answered" \
+		wait_for 10 sh -c "ping -M do -c 1 -W 1 -s 8000 $T_IP4_B 2>&1 | grep -q 'mtu.*4092'"
+	ctl fault vib0:1 clear
+	ctl fault vib0:2 clear
+	ip route flush cache
+	check "silent: once it answers, it comes" \
+		wait_for 70 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+	vib_reset
+	both datagram
+}
+
+own_qpn()
+{
+	conn_file "$1" | sed -n "s/^to .* live own_qpn \(0x[0-9a-f]*\) .*/\1/p" | head -n 1
+}
+
+# A send that fails ends the connection; the packets go on
+suite_broken()
+{
+	local qpn before
+
+	connect
+	qpn=$(own_qpn a)
+	before=$(count a broken)
+	ctl qperr vib0 "$qpn" 12
+	is "broken: no ping is lost" "$(ping -q -c 20 -i 0.1 -W 2 "$T_IP4_B" | lost)" 0
+	check "broken: it was ended" [ "$(count a broken)" -gt "$before" ]
+	check "broken: and made again" wait_for 10 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+
+	# the peer forgets its connections, and its farewell is lost
+	ctl fault vib0:2 out do=drop class=cm
+	in_b ip link set "$T_IF_B" down
+	in_b ip link set "$T_IF_B" up
+	in_b ip addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
+	wait_carrier 20
+	ctl fault vib0:2 clear
+	check "broken: a peer that has forgotten us is reached" wait_for 6 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "broken: and connected again" wait_for 15 sh -c "ping -q -c 1 -W 1 -s 30000 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+	vib_reset
+	both datagram
+}
+
+suite_idle()
+{
+	local was_gc
+
+	connect
+	was_gc=$(sysctl -n net.ipv4.neigh.default.gc_interval)
+	echo 2 >"$params/conn_idle"
+	sysctl -qw net.ipv4.neigh.default.gc_interval=1
+	# the sweep that is due has the old interval: a new start has the new one
+	bounce_a
+	check "idle: connected" wait_for 20 sh -c "ping -q -c 1 -W 1 -s 30000 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+	check "idle: ended by A" wait_for 20 gone a to
+	check "idle: and B heard of it" wait_for 5 gone b from
+	check "idle: counted" [ "$(count a idle)" -gt 0 ]
+	echo 0 >"$params/conn_idle"
+	sysctl -qw net.ipv4.neigh.default.gc_interval="$was_gc"
+	both datagram
+}
+
+# The mode changes while packets fly
+suite_toggle()
+{
+	local i pinger out=$T_OUT/flood
+
+	connect
+	ping -q -i 0.01 -s 1000 -W 5 -c $((toggles * 30)) "$T_IP4_B" >"$out" &
+	pinger=$!
+	for ((i = 0; i < toggles; i++)); do
+		set_mode a datagram
+		set_mode a connected
+		kill -0 "$pinger" 2>/dev/null || break
+	done
+	wait "$pinger"
+	is "toggle: $i times and back without a loss" "$(lost <"$out")" 0
+	check "toggle: TCP meanwhile" toggle_under_tcp
+	check "toggle: nothing is left" wait_for 10 sh -c "! grep -q ' flushing ' $debug/${T_IF_A}_conn"
+	both datagram
+	check "toggle: all ended" wait_for 10 gone a to
+}
+
+toggle_under_tcp()
+{
+	local i rc pid
+
+	transfer a $((mb * 2)) &
+	pid=$!
+	for ((i = 0; i < 10; i++)); do
+		set_mode a datagram
+		wait_for 1 false
+		set_mode a connected
+	done
+	wait "$pid"
+	rc=$?
+	return "$rc"
+}
+
+suite_link()
+{
+	connect
+	ctl link vib0:2 down
+	wait_for 10 sh -c "! carrier_b" || true
+	ctl link vib0:2 up
+	wait_carrier 30
+	check "link: B is reached after its port was down" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "link: by large packets too" wait_for 30 ping -q -c 1 -W 2 -s 40000 "$T_IP4_B"
+	ctl link vib0:1 bounce 200
+	wait_carrier 30
+	check "link: after a bounce of A" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "link: by large packets too" wait_for 30 ping -q -c 1 -W 2 -s 40000 "$T_IP4_B"
+	ctl set vib0:1 rereg
+	is "link: the subnet manager wants us to register again" \
+		"$(ping -q -c 20 -i 0.05 -W 2 "$T_IP4_B" | lost)" 0
+	check "link: the connection is still there" live a to
+	both datagram
+}
+
+suite_child()
+{
+	child_netlink a "$T_PKEY" cm0 mode connected
+	child_netlink b "$T_PKEY" cm1 mode connected
+	child_addr a cm0 10.99.0.1/24
+	child_addr b cm1 10.99.0.2/24
+	is "child: made in connected mode" "$(cat /sys/class/net/cm0/mode)" connected
+	is "child: MTU" "$(cat /sys/class/net/cm0/mtu)" 65520
+	check "child: large packets" wait_for 20 ping -q -c 1 -W 2 -s 60000 10.99.0.2
+	check "child: over a connection" grep -q '^to .* live ' "$debug/cm0_conn"
+	check "child: deleted with its connection" ip link del cm0
+	in_b ip link del cm1
+}
+
+suite_life()
+{
+	local begin
+
+	connect
+	check "life: a connection" live a to
+	begin=$SECONDS
+	check "life: down" ip link set "$T_IF_A" down
+	check "life: in less than 6 s" [ $((SECONDS - begin)) -lt 6 ]
+	bounce_a
+	check "life: up again" wait_for 20 ping -q -c 1 -W 2 -s 60000 "$T_IP4_B"
+	connect
+	check "life: unloaded with connections alive" rmmod ib_ipoib
+	is "life: no queue pair is left" "$(rdma res show qp type RC | wc -l)" 0
+	check "life: loaded again" modprobe ib_ipoib
+	wait_for 20 test -e "/sys/class/net/$T_IF_A"
+	restore
+	check "life: B answers" wait_for 30 ping -q -c 1 -W 1 "$T_IP4_B"
+}
+
+# As the guest had set it up
+restore()
+{
+	wait_for 20 test -e "/sys/class/net/$T_IF_B"
+	ip link set "$T_IF_B" netns "$T_NS_B"
+	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
+	ip addr add "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A"
+	ip link set "$T_IF_A" up
+	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
+	in_b ip addr add "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B"
+	in_b ip link set "$T_IF_B" up
+	wait_carrier 30
+}
+
+[ $# -gt 0 ] || set -- mode data pmtu refuse silent broken idle toggle link child life
+for suite; do
+	"suite_$suite"
+done
+done_testing
