@@ -131,7 +131,9 @@ part_joins_events()
 		wait_for 10 was_asked "Set MCMemberRecord" "$me" mgid=$mgid
 	check "A29 client re-registration: other groups too" \
 		wait_for 10 was_asked "Set MCMemberRecord" "$me" "mgid=ff12:601b:ffff::1 "
-	is "A29 client re-registration: nothing is left" "$(asked "Delete MCMemberRecord" "$me")" ""
+	# groups that were only sent to may have their time just now
+	is "A29 client re-registration: nothing is left" \
+		"$(asked "Delete MCMemberRecord" "$me" | grep -e "mgid=$mgid" -e "mgid=ff12:601b:ffff::1 ")" ""
 	forget
 	ping_b
 	wait_for 3 was_asked PathRecord "sgid=$me"
