@@ -10,6 +10,8 @@
  *
  * Everything runs in the context of module loading; nothing stays behind.
  */
+#include "vib_check.h"
+
 #include <linux/delay.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
@@ -22,8 +24,6 @@
 #include <net/ip.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
-
-#include "vib_check.h"
 
 #define CHK_WRS		16
 #define CHK_CQES	64

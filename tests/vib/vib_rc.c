@@ -9,8 +9,8 @@
  * packet that is missing and sends everything from there again, as adapters do.
  *
  * Acknowledgments come as packets. Over cables they do so before vib_port_xmit() returns, while
- * this side holds its own sq_lock; therefore whoever brings one only leaves it in a mailbox, under a
- * leaf lock. The engine looks there after each packet. If it does not run, a tasklet makes it.
+ * this side holds its own sq_lock; therefore whoever brings one only leaves it in a mailbox, under
+ * a leaf lock. The engine looks there after each packet. If it does not run, a tasklet makes it.
  *
  * The engine runs under sq_lock with interrupts off: in post_send, in the tasklet, and in the
  * timer, a soft one, which is there for two things: the time in which an acknowledgment has to
