@@ -6,6 +6,9 @@
 #	refused TEXT COMMAND...	the control file must refuse it, with an error that has TEXT in it
 #	topo NODE PORT KEY	a value of a port's line in the topology
 #	run_parts NAME...	call the functions part_NAME
+#	if_of HCA		its interface, if the driver has made one
+#	has_if HCA		true if it has
+#	plug HCA ADDR		a further HCA of one port; true once its interface, ibx, has that address and works
 
 DBG=/sys/kernel/debug/vib
 
@@ -38,4 +41,30 @@ run_parts()
 			not_ok "there is a part $part"
 		fi
 	done
+}
+
+if_of()
+{
+	local dev
+
+	for dev in /sys/class/infiniband/"$1"/device/net/*; do
+		[ ! -e "$dev" ] || echo "${dev##*/}"
+		return
+	done
+}
+
+has_if()
+{
+	[ -n "$(if_of "$1")" ]
+}
+
+plug()
+{
+	local dev
+
+	ctl hca add "$1" ports=1 sw=sw0 || return
+	wait_for 20 has_if "$1" || return
+	dev=$(if_of "$1")
+	ip link set "$dev" name ibx || return
+	ip addr add "$2" dev ibx && ip link set ibx up && wait_for 30 carrier_a ibx
 }

@@ -16,34 +16,6 @@
 IBDEV=/sys/class/infiniband
 PARTS=(second fatal storm dma handles exclusive)
 
-# if_of HCA: its interface, if the driver has made one
-if_of()
-{
-	local dev
-
-	for dev in /sys/class/infiniband/"$1"/device/net/*; do
-		[ ! -e "$dev" ] || echo "${dev##*/}"
-		return
-	done
-}
-
-has_if()
-{
-	[ -n "$(if_of "$1")" ]
-}
-
-# plug HCA ADDR: a second HCA with an address of its own, and wait until it works
-plug()
-{
-	local dev
-
-	ctl hca add "$1" ports=1 sw=sw0 || return
-	wait_for 20 has_if "$1" || return
-	dev=$(if_of "$1")
-	ip link set "$dev" name ibx || return
-	ip addr add "$2" dev ibx && ip link set ibx up && wait_for 30 carrier_a ibx
-}
-
 # The peer of the second HCA is ib1, with an address more
 part_second()
 {

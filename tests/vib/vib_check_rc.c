@@ -19,6 +19,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
 #include "vib_check.h"
@@ -45,6 +46,7 @@ struct rcc_opts {
 	u8 rnr_retries;
 	u8 min_rnr;
 	enum ib_mtu mtu;
+	bool grh;
 };
 
 static const struct rcc_opts rcc_patient = { 14, 7, 7, 12, IB_MTU_2048 };
@@ -53,6 +55,7 @@ static const struct rcc_opts rcc_patient = { 14, 7, 7, 12, IB_MTU_2048 };
 struct rcc_end {
 	u32 port;
 	u16 lid;
+	union ib_gid gid;
 	struct ib_cq *scq;
 	struct ib_cq *rcq;
 	struct ib_qp *qp;
@@ -182,6 +185,10 @@ static void rcc_rtr_attr(struct ib_qp_attr *attr, const struct rcc_end *e,
 	};
 	rdma_ah_set_dlid(&attr->ah_attr, peer->lid);
 	rdma_ah_set_port_num(&attr->ah_attr, e->port);
+	if (!opts->grh)
+		return;
+	rdma_ah_set_grh(&attr->ah_attr, (union ib_gid *)&peer->gid, 0x12345, 0, 64, 7);
+	rdma_ah_set_ah_flags(&attr->ah_attr, IB_AH_GRH);
 }
 
 static int rcc_rtr(struct rcc_end *e, const struct rcc_end *peer, const struct rcc_opts *opts)
@@ -388,6 +395,20 @@ static void rcc_long(struct rcc *c)
 		CHECK(c, !rcc_connect(c, &opts));
 		rcc_long_one(c, 65520, opts.mtu & 1);
 	}
+}
+
+static void rcc_grh(struct rcc *c)
+{
+	struct rcc_opts opts = rcc_patient;
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr;
+
+	opts.grh = true;
+	CHECK(c, !rcc_connect(c, &opts));
+	rcc_long_one(c, 10000, true);
+	CHECK(c, !ib_query_qp(c->a.qp, &attr, IB_QP_AV, &init));
+	CHECK(c, rdma_ah_get_ah_flags(&attr.ah_attr) & IB_AH_GRH);
+	CHECK(c, !memcmp(&attr.ah_attr.grh.dgid, &c->b.gid, sizeof(c->b.gid)));
 }
 
 static void rcc_order(struct rcc *c)
@@ -783,6 +804,7 @@ static const struct {
 	{ "states and attributes", rcc_states },
 	{ "message of a packet", rcc_plain },
 	{ "messages of many packets", rcc_long },
+	{ "global route header", rcc_grh },
 	{ "order, and full queues", rcc_order },
 	{ "message before the receiver may send", rcc_early },
 	{ "no receive buffer", rcc_rnr },
@@ -917,7 +939,8 @@ static int rcc_make_end(struct rcc *c, struct rcc_end *e, u32 port)
 	struct ib_port_attr pa;
 
 	e->port = port;
-	if (ib_query_port(c->dev, port, &pa) || pa.state != IB_PORT_ACTIVE)
+	if (ib_query_port(c->dev, port, &pa) || pa.state != IB_PORT_ACTIVE ||
+	    rdma_query_gid(c->dev, port, 0, &e->gid))
 		return -ENODEV;
 	e->lid = pa.lid;
 	e->tx = kzalloc(RCC_BUF, GFP_KERNEL);
