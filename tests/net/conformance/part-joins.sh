@@ -9,7 +9,8 @@ mgid=ff12:401b:ffff::ffff:ffff asked_words=
 # listen: OpenSM begins to log all that it is asked; partitions.conf may have changed
 listen()
 {
-	sm_anew -D 0x2b
+	# one thread takes the requests, so that they come in the order of their headers
+	sm_anew -D 0x2b -d 2
 	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
 	wait_carrier 40
 }
@@ -170,7 +171,7 @@ part_joins_retry()
 	sed -i 's/^\(Default.*\), ipoib/\1/' "$T_PARTITIONS"
 	ip link set "$T_IF_A" down
 	in_b ip link set "$T_IF_B" down
-	sm_anew -D 0x2b
+	sm_anew -D 0x2b -d 2
 	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
 	forget
 	ip link set "$T_IF_A" up

@@ -74,7 +74,7 @@ part_links_address()
 	is "and one that somebody set" "$(cat "$ib_a/addr_assign_type")" 3
 
 	gid0=$(gid_of 1)
-	sm_anew -D 0x2b
+	sm_anew -D 0x2b -d 2
 	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
 	ip link set "$T_IF_A" up
 	wait_for 3 carrier_a

@@ -24,7 +24,7 @@ SHOWN = {0x35: 'dgid sgid pkey numb tclass',
          0x38: 'mgid portgid qkey mtu tclass pkey rate sl flow hop state'}
 # titles of the dumps that belong to those attributes
 TITLES = {'PathRecord dump': 0x35, 'MCMember Record dump': 0x38}
-STAMP = re.compile(r'^\w{3} \d\d (\d\d):(\d\d):(\d\d) (\d{6}) \[')
+STAMP = re.compile(r'^\w{3} \d\d (\d\d):(\d\d):(\d\d) (\d{6}) \[(\w+)\]')
 FIELD = re.compile(r'^\s+([A-Za-z_0-9/ ]+?)\.{2,}\s*(\S+)')
 
 
@@ -48,7 +48,8 @@ def member(mgid, gid):
 
 def dumps():
     """Each dump in the log: its title, seconds of the day, fields."""
-    seconds, title, fields, last = 0, '', {}, ''
+    seconds, title, fields = 0, '', {}
+    last = {}   # what each thread of OpenSM said before: their lines mix
     for line in sys.stdin:
         stamp, field = STAMP.match(line), FIELD.match(line)
         if field:
@@ -59,14 +60,15 @@ def dumps():
             fields = {}
         title = ''
         if stamp:
-            hour, minute, second, micro = (int(n) for n in stamp.groups())
+            hour, minute, second, micro = (int(n) for n in stamp.groups()[:4])
             seconds = hour * 3600 + minute * 60 + second + micro / 1e6
             # records are dumped when they come and when they go; only the former are announced
-            if line.rstrip().endswith('PathRecord dump:') or 'Dump of' in last:
+            if line.rstrip().endswith('PathRecord dump:') or \
+                    'Dump of' in last.get(stamp[5], ''):
                 title = line.split('-> ')[-1].strip(': \n')
             elif line.rstrip().endswith('SA MAD dump:'):
                 title = 'SA MAD dump'
-            last = line
+            last[stamp[5]] = line
     if fields:
         yield title, seconds, fields
 
