@@ -513,7 +513,10 @@ transfer()
 	esac
 	lib_start_on "$to" python3 "$T_ROOT/tests/net/transfer.py" receive "$addr" "$port" "$mb" >"$dir/got"
 	pid=$STARTED
-	wait_for 20 lib_listens "$to" "$port" || return
+	if ! wait_for 60 lib_listens "$to" "$port"; then
+		stop "$pid"
+		return 1
+	fi
 	on_side "$from" python3 "$T_ROOT/tests/net/transfer.py" send "$addr" "$port" "$mb" >"$dir/sent"
 	wait "$pid"
 	sent=$(cat "$dir/sent") got=$(cat "$dir/got")
