@@ -91,6 +91,10 @@ static void cm_data_build(struct kunit *test)
 	static const u8 want[] = { 0, 0x12, 0x34, 0x56, 0, 0, 0xff, 0xf4 };
 	u8 data[IPOIB_CM_DATA_LEN];
 
+	/* what peers expect */
+	KUNIT_EXPECT_EQ(test, sizeof(data), 8u);
+	KUNIT_EXPECT_EQ(test, IPOIB_CM_FLAG_RC, 0x80);
+
 	ipoib_cm_data_build(data, 0x80123456, 65524);
 	KUNIT_EXPECT_EQ(test, memcmp(data, want, sizeof(want)), 0);
 	/* each octet has its place */

@@ -70,7 +70,7 @@ static void policy_names(struct kunit *test)
 #define MCLIST	IPOIB_STEP_MCLIST
 #define RECOVER	IPOIB_STEP_RECOVER
 
-#define ALL_EVENTS	0x3ffu
+#define ALL_EVENTS	0x7ffu
 
 /*
  * The states fall into four groups that a plan tells apart: down; up without a
@@ -184,7 +184,7 @@ static void policy_event_bits(struct kunit *test)
 	static const u32 events[] = {
 		IPOIB_EV_PORT, IPOIB_EV_REREG, IPOIB_EV_PKEY, IPOIB_EV_GID,
 		IPOIB_EV_MCLIST, IPOIB_EV_RESET, IPOIB_EV_TODO, IPOIB_EV_REAP,
-		IPOIB_EV_OPEN, IPOIB_EV_SEND_ERR,
+		IPOIB_EV_OPEN, IPOIB_EV_SEND_ERR, IPOIB_EV_CM,
 	};
 	u32 i, seen = 0;
 

@@ -215,8 +215,8 @@ member_b()
 {
 	local said=/tmp/member
 
-	start_b python3 "$datagram" join "$1" "$T_IF_B" >$said
-	wait_for 60 grep -qs ready $said
+	start_b python3 "$datagram" join "$1" "$T_IF_B" >"$said"
+	wait_for 60 grep -qs ready "$said"
 }
 
 test_multicast()
