@@ -156,7 +156,9 @@ def selftest(files, root, wanted, gates):
     for gate, about, plant, expected in FAULTS:
         if wanted and gate not in wanted:
             continue
-        with tempfile.TemporaryDirectory(prefix='ipoib-faults.') as copy:
+        with tempfile.TemporaryDirectory(prefix='ipoib-faults.') as work:
+            copy, tmp = os.path.join(work, 'tree'), os.path.join(work, 'tmp')
+            os.mkdir(tmp)
             for name in files:
                 os.makedirs(os.path.dirname(os.path.join(copy, name)), exist_ok=True)
                 shutil.copy(os.path.join(root, name), os.path.join(copy, name))
@@ -167,7 +169,8 @@ def selftest(files, root, wanted, gates):
                 failed += 1
                 continue
             done = subprocess.run([os.path.join(copy, 'tests/lint'), gate], check=False,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                                  env=dict(os.environ, TMPDIR=tmp), text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         found = done.returncode == 1 and re.search(expected, done.stdout)
         print(f"{'ok' if found else 'not ok'} - {gate}: {about}", flush=True)
         if not found:
