@@ -158,6 +158,9 @@ test_frames()
 	done
 	stop "$STARTED"
 	check "still a carrier, or again" wait_carrier 60
+	# what was forged may be an ARP reply, and poison the neighbours
+	ip neigh flush dev "$T_IF_A"
+	in_b ip neigh flush dev "$T_IF_B"
 	check "traffic" wait_for 20 answers
 	# what the forged packets did to queue pairs and keys was not the doing of a driver
 	vib_reset
