@@ -300,6 +300,15 @@ void vib_wire_xmit(struct vib_lport *far, const struct vib_pkt *pkt, unsigned in
 
 /* --- the session ----------------------------------------------------------------------------- */
 
+/* The link went down at one end: it trains again only after the other end has heard of it */
+static void __wire_fall(struct vib_wire *wire)
+{
+	lockdep_assert_held(&wire->lock);
+	WRITE_ONCE(wire->falls, wire->falls + 1);
+	if (READ_ONCE(wire->far.plugged))
+		vib_lport_link(&wire->far, false);
+}
+
 /* Brings the link to the state that follows from all that is known about the other end */
 static void __wire_settle(struct vib_wire *wire)
 {
@@ -310,18 +319,10 @@ static void __wire_settle(struct vib_wire *wire)
 	lockdep_assert_held(&wire->lock);
 	if (READ_ONCE(wire->far.plugged) == up)
 		return;
-	if (!up)
-		WRITE_ONCE(wire->falls, wire->falls + 1);
-	vib_lport_link(&wire->far, up);
-}
-
-/* The link went down at one end: it trains again only after the other end has heard of it */
-static void __wire_fall(struct vib_wire *wire)
-{
-	lockdep_assert_held(&wire->lock);
-	WRITE_ONCE(wire->falls, wire->falls + 1);
-	if (READ_ONCE(wire->far.plugged))
-		vib_lport_link(&wire->far, false);
+	if (up)
+		vib_lport_link(&wire->far, true);
+	else
+		__wire_fall(wire);
 }
 
 /**
