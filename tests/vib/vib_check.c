@@ -64,9 +64,6 @@ struct chk {
 	bool ok;			/* of the case that runs */
 };
 
-static int chk_failed;
-static int chk_count;
-
 static void chk_comp(struct ib_cq *cq, void *context)
 {
 	struct chk_end *e = context;
@@ -922,10 +919,7 @@ static void chk_run_all(struct chk *c)
 		chk_fresh(c);
 		if (c->ok)
 			chk_cases[i].run(c);
-		pr_info("vib_check: %s %d - %s\n", c->ok ? "ok" : "not ok", i + 1,
-			chk_cases[i].name);
-		chk_count++;
-		chk_failed += !c->ok;
+		chk_say(c->ok, chk_cases[i].name);
 	}
 }
 
@@ -954,7 +948,7 @@ static int chk_add(struct ib_device *dev)
 	struct chk *c;
 	int ret;
 
-	if (chk_count || strncmp(dev_name(&dev->dev), "vib", 3) || dev->phys_port_cnt < 2)
+	if (!chk_wants(dev))
 		return -EOPNOTSUPP;
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
@@ -984,16 +978,7 @@ static struct ib_client chk_client = {
 
 static int __init chk_init(void)
 {
-	int ret;
-
-	ret = ib_register_client(&chk_client);
-	if (ret)
-		return ret;
-	ib_unregister_client(&chk_client);
-	if (!chk_count)
-		return -ENODEV;
-	pr_info("vib_check: %d passed, %d failed\n", chk_count - chk_failed, chk_failed);
-	return chk_failed ? -EINVAL : 0;
+	return chk_devices(&chk_client);
 }
 
 static void __exit chk_exit(void)

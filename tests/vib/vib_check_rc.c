@@ -75,9 +75,6 @@ struct rcc {
 	bool ok;
 };
 
-static int rcc_failed;
-static int rcc_count;
-
 static void rcc_qp_event(struct ib_event *event, void *context)
 {
 	struct rcc_end *e = context;
@@ -841,12 +838,6 @@ static void rcc_fresh(struct rcc *c)
 	get_random_bytes(c->b.tx, RCC_BUF);
 }
 
-static void rcc_say(struct rcc *c, const char *name)
-{
-	pr_info("vib_check: %s %d - %s\n", c->ok ? "ok" : "not ok", ++rcc_count, name);
-	rcc_failed += !c->ok;
-}
-
 static void rcc_run_all(struct rcc *c)
 {
 	int i;
@@ -856,7 +847,7 @@ static void rcc_run_all(struct rcc *c)
 		rcc_fresh(c);
 		if (c->ok)
 			rcc_cases[i].run(c);
-		rcc_say(c, rcc_cases[i].name);
+		chk_say(c->ok, rcc_cases[i].name);
 	}
 }
 
@@ -978,7 +969,7 @@ static void rcc_run(struct rcc *c)
 	rcc_fresh(c);
 	if (c->ok)
 		rcc_bulk(c);
-	rcc_say(c, "bulk");
+	chk_say(c->ok, "bulk");
 	rcc_empty(c->a.scq);
 }
 
@@ -987,7 +978,7 @@ static int rcc_add(struct ib_device *dev)
 	struct rcc *c;
 	int ret;
 
-	if (rcc_count || strncmp(dev_name(&dev->dev), "vib", 3) || dev->phys_port_cnt < 2)
+	if (!chk_wants(dev))
 		return -EOPNOTSUPP;
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
@@ -1018,16 +1009,7 @@ static struct ib_client rcc_client = {
 
 static int __init rcc_module_init(void)
 {
-	int ret;
-
-	ret = ib_register_client(&rcc_client);
-	if (ret)
-		return ret;
-	ib_unregister_client(&rcc_client);
-	if (!rcc_count)
-		return -ENODEV;
-	pr_info("vib_check: %d passed, %d failed\n", rcc_count - rcc_failed, rcc_failed);
-	return rcc_failed ? -EINVAL : 0;
+	return chk_devices(&rcc_client);
 }
 
 static void __exit rcc_module_exit(void)
