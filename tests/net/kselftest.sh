@@ -3,7 +3,7 @@
 #
 # The kernel's own selftests of a network driver, unmodified, out of Debian's linux-source-6.12.
 #
-#	tests/net/kselftest.sh [OPTION of tests/vm/run...]
+#	tests/net/kselftest.sh [--rounds N] [OPTION of tests/vm/run...]
 #
 #	A (root namespace), NETIF=ib0		B, the remote: namespace b
 #	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
@@ -11,9 +11,13 @@
 # Started on the machine itself, it unpacks the selftests into $IPOIB_CACHE (default
 # ${XDG_CACHE_HOME:-~/.cache}/ipoib), unless they are there, and runs itself in a guest.
 #
-# ping.py gives the first packet to a new neighbour half a second, so it is run twenty times, each
-# after the interfaces were down. With the stock driver the results are noted and not judged: there
-# the first IPv6 packet often takes a second.
+# ping.py gives the first packet to a new neighbour half a second, so it is run N times (20), each
+# after the interfaces were down. With the stock driver what fails is noted and not judged: there the
+# first IPv6 packet often takes a second.
+#
+# The description of rtnetlink that comes with the selftests (rt_link.yaml) does not know links of
+# kind ipoib, so their library gives up on any answer about one. Inside the guest that kind is added
+# to the description; the tests themselves stay as they are.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
@@ -44,8 +48,18 @@ unpack()
 
 if [ -z "${T_ROOT:-}" ]; then
 	here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+	rounds=20
+	if [ "${1:-}" = --rounds ]; then
+		case ${2:-} in ""|*[!0-9]*|0) echo "kselftest: --rounds wants a number" >&2; exit 125 ;; esac
+		rounds=$2
+		shift 2
+	fi
+	if ! /usr/bin/python3 -c "import yaml" 2>/dev/null; then
+		echo "kselftest: the selftests need the Debian package python3-yaml (make setup)" >&2
+		exit 125
+	fi
 	folder=$(unpack) || exit 125
-	exec "$here/../vm/run" --timeout 590 "$@" "$here/kselftest.sh" "$folder"
+	exec "$here/../vm/run" --timeout 590 "$@" "$here/kselftest.sh" "$folder" "$rounds"
 fi
 
 . "$T_ROOT/tests/net/lib.sh"
@@ -55,9 +69,25 @@ if [ ! -e "$tests/ping.py" ]; then
 	skip "selftests of the kernel" "start tests/net/kselftest.sh on the machine itself"
 	done_testing
 fi
+rounds=${2:-20}
+description=$1/Documentation/netlink/specs/rt_link.yaml
 export NETIF=$T_IF_A REMOTE_TYPE=netns REMOTE_ARGS=$T_NS_B
 export LOCAL_V4=$T_IP4_A REMOTE_V4=$T_IP4_B LOCAL_V6=$T_IP6_A REMOTE_V6=$T_IP6_B
 export PYTHONDONTWRITEBYTECODE=1
+
+# knows_ipoib: the description of rtnetlink does
+knows_ipoib()
+{
+	grep -Eq '^ *value: ipoib$' "$description"
+}
+
+# The guest keeps it in its memory
+teach_ipoib()
+{
+	knows_ipoib && return
+	sed -i '/name: linkinfo-data-msg/,/formats:/ s/^\( *\)formats:/&\n\1  -\n\1    value: ipoib/' \
+		"$description" && knows_ipoib
+}
 
 # fresh: both interfaces have just come up and know no neighbours
 fresh()
@@ -74,16 +104,17 @@ fresh()
 # selftest NAME: run it, show what it says, pass on its verdicts
 selftest()
 {
-	local out line name
+	local out line name why
 
 	out=$(cd "$tests" && timeout 120 "./$1" 2>&1)
 	note "$out"
 	while read -r line; do
 		name=${line%% #*}
-		name="$1 ${name##*.}"
+		name="$1 ${name##*.}" why=${line#*# }
 		case $line in
 		"not ok "*) verdict "$name" failed ;;
-		"ok "*" # SKIP "*) skip "$name" "${line##*# SKIP }" ;;
+		# XFAIL: as expected, the driver does not have that
+		"ok "*" # SKIP "*|"ok "*" # XFAIL "*) skip "$name" "${why#* }" ;;
 		"ok "*) verdict "$name" passed ;;
 		esac
 	done <<<"$out"
@@ -103,7 +134,7 @@ ping_passes()
 {
 	local round out good=0
 
-	for round in $(seq 20); do
+	for round in $(seq "$rounds"); do
 		fresh || note "no carrier in round $round"
 		if out=$(cd "$tests" && timeout 120 ./ping.py 2>&1); then
 			good=$((good + 1))
@@ -114,10 +145,11 @@ ping_passes()
 	echo "$good"
 }
 
+check "the selftests understand links of kind ipoib" teach_ipoib
 exec {told}>&1
 passes=$(note() { printf '# %s\n' "$*" >&"$told"; }; ping_passes)
-note "ping.py passed $passes of 20 times"
-[ "$T_DRIVER" = stock ] || is "ping.py, twenty times from a fresh link" "$passes" 20
+note "ping.py passed $passes of $rounds times"
+[ "$T_DRIVER" = stock ] || is "ping.py, $rounds times from a fresh link" "$passes" "$rounds"
 fresh
 selftest ping.py
 selftest stats.py
