@@ -473,14 +473,20 @@ void ipoib_cm_restart(struct ipoib_dev *d)
 	cm_end_all(&d->cm, &d->cm.passive);
 }
 
+/* Ticks; what is beyond all clocks is as good as never */
+static unsigned long cm_ticks(uint seconds)
+{
+	return min_t(u64, (u64)seconds * HZ, MAX_JIFFY_OFFSET);
+}
+
 static bool cm_is_idle(const struct ipoib_conn *c, unsigned long gc)
 {
 	unsigned long limit = 2 * gc;
 
 	if (!c->active)
-		limit = READ_ONCE(ipoib_idle_passive) * HZ;
+		limit = cm_ticks(READ_ONCE(ipoib_idle_passive));
 	else if (READ_ONCE(ipoib_idle))
-		limit = READ_ONCE(ipoib_idle) * HZ;
+		limit = cm_ticks(READ_ONCE(ipoib_idle));
 	return limit && time_after_eq(jiffies, READ_ONCE(c->used) + limit);
 }
 
