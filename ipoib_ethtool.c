@@ -155,6 +155,8 @@ static int ethtool_set_coalesce(struct net_device *dev,
 				struct netlink_ext_ack *extack)
 {
 	struct ipoib_dev *d = ipoib_priv(dev);
+	u16 frames = d->rxq.mod_frames;
+	u16 usecs = d->rxq.mod_usecs;
 	int err;
 
 	if (coal->rx_coalesce_usecs > U16_MAX ||
@@ -168,12 +170,21 @@ static int ethtool_set_coalesce(struct net_device *dev,
 	err = ethtool_moderate(d->rxq.cq, coal->rx_max_coalesced_frames,
 			       coal->rx_coalesce_usecs, &d->rxq.mod_frames,
 			       &d->rxq.mod_usecs);
-	if (!err)
-		err = ethtool_moderate(d->txq.cq, coal->tx_max_coalesced_frames,
-				       coal->tx_coalesce_usecs,
-				       &d->txq.mod_frames, &d->txq.mod_usecs);
 	if (err)
-		NL_SET_ERR_MSG(extack, "the HCA does not take these values");
+		goto err_rx;
+	err = ethtool_moderate(d->txq.cq, coal->tx_max_coalesced_frames,
+			       coal->tx_coalesce_usecs, &d->txq.mod_frames,
+			       &d->txq.mod_usecs);
+	if (err)
+		goto err_tx;
+	return 0;
+
+err_tx:
+	/* all of it or nothing */
+	ethtool_moderate(d->rxq.cq, frames, usecs, &d->rxq.mod_frames,
+			 &d->rxq.mod_usecs);
+err_rx:
+	NL_SET_ERR_MSG(extack, "the HCA does not take these values");
 	return err;
 }
 
