@@ -13,6 +13,8 @@ Small jobs that no shell tool does, for the conformance suite.
     poke.py hold GROUP IF [SECONDS] hold a membership of an IP group; prints ready
     poke.py packet IF raw|dgram HALEN ADDRESS-HEX PROTOCOL-HEX DATA-HEX [NAMELEN]
                                     send by a packet socket; prints OK or the name of the error
+    poke.py halens IF raw|dgram ADDRESS-HEX PROTOCOL-HEX DATA-HEX
+                                    the same for each HALEN from 0 to 32
     poke.py bound IF raw|dgram DATA-HEX     the same by a bound socket, without any address
     poke.py fuzz IF SEED COUNT [vnet|bypass]    send nonsense of many kinds; prints how much went
                                     out: as it is, with offload headers, or past the queue
@@ -132,6 +134,11 @@ def packet(interface, how, halen, address, protocol, data, namelen=None):
             print(errno.errorcode[ctypes.get_errno()])
 
 
+def halens(interface, how, *rest):
+    for halen in range(33):
+        packet(interface, how, halen, *rest, 12 + 32)
+
+
 def bound(interface, how, data):
     kind = socket.SOCK_RAW if how == 'raw' else socket.SOCK_DGRAM
     with socket.socket(socket.AF_PACKET, kind, 0) as sock:
@@ -235,7 +242,7 @@ def ioctl(interface, seed, count):
 
 
 def main():
-    jobs = {f.__name__: f for f in (write, udp, sniff, member, hold, packet, bound, fuzz,
+    jobs = {f.__name__: f for f in (write, udp, sniff, member, hold, packet, halens, bound, fuzz,
                                     wire, scribble, ioctl)}
     if len(sys.argv) < 2 or sys.argv[1] not in jobs:
         sys.exit(__doc__)
