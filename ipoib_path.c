@@ -14,7 +14,9 @@
  * an address comes from another LID than the one that we answer to.  It keeps
  * its old handle until the new answer is there, or the SA says that there is no
  * such port.  After a failure the packets parked are dropped and the next
- * question waits: a dead peer costs the SA two queries in three seconds.  Many
+ * question waits: a dead peer costs the SA two queries in three seconds.  The
+ * pause is shorter when the SA itself was silent, for both ends of a path may
+ * be in one when it returns.  Many
  * paths are not asked for at once, lest the SA drown and its answers come late:
  * they line up.
  *
@@ -38,7 +40,8 @@
 #include "ipoib_trace.h"
 
 #define IPOIB_PATH_TIMEOUT	1000			/* ms, for one query */
-#define IPOIB_PATH_PAUSE	msecs_to_jiffies(1500)	/* after a failure */
+#define IPOIB_PATH_PAUSE	msecs_to_jiffies(1500)	/* after a refusal */
+#define IPOIB_PATH_PAUSE_SILENT	msecs_to_jiffies(500)	/* no answer */
 #define IPOIB_PATH_PAUSE_NO_SM	msecs_to_jiffies(100)	/* no SM known yet */
 #define IPOIB_PATH_AGE		(900 * HZ)		/* of a record */
 #define IPOIB_PATH_QUERIES	64			/* at a time */
@@ -134,9 +137,14 @@ static void path_answer(int status, struct sa_path_rec *rec,
 
 static void path_pause(struct ipoib_path *path, int status)
 {
+	unsigned long pause = IPOIB_PATH_PAUSE;
+
+	if (status == -EAGAIN)
+		pause = IPOIB_PATH_PAUSE_NO_SM;
+	else if (status == -ETIMEDOUT)
+		pause = IPOIB_PATH_PAUSE_SILENT;
 	path->paused = true;
-	path->next_try = jiffies + (status == -EAGAIN ?
-				    IPOIB_PATH_PAUSE_NO_SM : IPOIB_PATH_PAUSE);
+	path->next_try = jiffies + pause;
 	/* a packet that comes later asks again */
 	WRITE_ONCE(path->t.wanted, true);
 }
@@ -208,7 +216,7 @@ static void path_answered(struct ipoib_path *path)
 	trace_ipoib_path(d->dev, path->t.gid.raw, err);
 	if (!err) {
 		path->paused = false;
-		path->born = jiffies;
+		WRITE_ONCE(path->born, jiffies);
 		WRITE_ONCE(path->dlid,
 			   be32_to_cpu(sa_path_get_dlid(&path->rec)));
 		return;
@@ -331,7 +339,9 @@ static void path_doubt(struct ipoib_target *t)
  *
  * What we send to it would go nowhere if it had another LID before.  Ports may
  * send from other LIDs than those in path records, so a LID that a query has
- * not confirmed is asked for once only.
+ * not confirmed is asked for once only; and a record of the last second is
+ * believed, lest a port of two LIDs, or somebody who claims its GID, cost a
+ * query with each packet.
  *
  * Context: receive poll.
  */
@@ -346,7 +356,8 @@ void ipoib_path_heard(struct ipoib_dev *d, const u8 *sgid, u16 slid)
 		path = to_path(t);
 		if (rcu_access_pointer(t->ah) &&
 		    READ_ONCE(path->dlid) != slid &&
-		    READ_ONCE(path->heard) != slid) {
+		    READ_ONCE(path->heard) != slid &&
+		    time_after(jiffies, READ_ONCE(path->born) + HZ)) {
 			WRITE_ONCE(path->heard, slid);
 			path_doubt(t);
 		}
