@@ -99,7 +99,9 @@ struct ipoib_mcast {
  * @qp: I the UD queue pair
  * @targets: paths and groups by GID; RCU read
  * @all_targets: T tbl_lock: the same as a list
- * @tbl_lock: guards @all_targets
+ * @tbl_lock: guards @all_targets and @strangers
+ * @strangers: T tbl_lock: targets that packets have made and that are not
+ *	known to exist; read in any context
  * @todo_lock: guards @todo
  * @todo: T todo_lock: targets that wait for the worker
  * @later: C targets that wait for a time
@@ -168,6 +170,7 @@ struct ipoib_dev {
 	struct list_head later;
 	unsigned long later_at;
 	u32 queries;
+	u32 strangers;
 	struct list_head query_line;
 	atomic_t events;
 

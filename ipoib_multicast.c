@@ -142,6 +142,7 @@ struct ipoib_target *ipoib_mcast_make_sendonly(struct ipoib_dev *d,
 		return ERR_PTR(-ENOMEM);
 
 	g->t.wanted = true;
+	g->t.stranger = true;
 	t = ipoib_target_insert(&g->t);
 	if (t != &g->t)
 		kfree(g);

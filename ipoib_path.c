@@ -109,6 +109,7 @@ struct ipoib_target *ipoib_path_make(struct ipoib_dev *d, const u8 *gid)
 
 	ipoib_target_setup(&path->t, d, IPOIB_TARGET_PATH, gid);
 	path->t.wanted = true;
+	path->t.stranger = true;
 	t = ipoib_target_insert(&path->t);
 	if (t != &path->t)
 		kfree(path);

@@ -129,8 +129,10 @@ struct ipoib_target *ipoib_target_insert(struct ipoib_target *t)
 	spin_lock_bh(&d->tbl_lock);
 	old = rhashtable_lookup_get_insert_fast(&d->targets, &t->node,
 						ipoib_target_params);
-	if (!old)
+	if (!old) {
 		list_add_tail(&t->all, &d->all_targets);
+		d->strangers += t->stranger;
+	}
 	spin_unlock_bh(&d->tbl_lock);
 
 	return old ? old : t;
@@ -209,6 +211,7 @@ bool ipoib_target_kill(struct ipoib_target *t)
 		rhashtable_remove_fast(&d->targets, &t->node,
 				       ipoib_target_params);
 		list_del_init(&t->all);
+		d->strangers -= t->stranger;
 	}
 	spin_unlock_bh(&d->tbl_lock);
 	if (!first)
@@ -468,6 +471,18 @@ void ipoib_target_drop_ah(struct ipoib_target *t)
 	t->next_ah = NULL;
 }
 
+static void target_known(struct ipoib_target *t)
+{
+	struct ipoib_dev *d = t->dev;
+
+	if (!READ_ONCE(t->stranger))
+		return;
+	spin_lock_bh(&d->tbl_lock);
+	t->stranger = false;
+	d->strangers--;
+	spin_unlock_bh(&d->tbl_lock);
+}
+
 /**
  * ipoib_target_set_ah - make a target reachable and send what waits for it
  * @t: target
@@ -493,6 +508,7 @@ int ipoib_target_set_ah(struct ipoib_target *t, struct rdma_ah_attr *attr)
 	}
 	ah->ah = ibah;
 	ah->dev = d;
+	target_known(t);
 
 	if (rcu_access_pointer(t->ah)) {
 		target_swap_ah(t, ah);

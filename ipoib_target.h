@@ -52,6 +52,8 @@ struct ipoib_ah {
  * @detoured: a packet for this group took another way; the group should be
  *	joined although nothing waits for it
  * @kind: path or group
+ * @stranger: made by a packet, and there was never a handle.  Under
+ *	dev->tbl_lock
  * @conns: connections to queue pairs of this port; RCU read, written under
  *	@lock
  * @dead: out of the table; no packet may be parked any more.  Under @lock
@@ -75,6 +77,7 @@ struct ipoib_target {
 	bool wanted;
 	bool detoured;
 	u8 kind;
+	bool stranger;
 	struct hlist_head conns;
 
 	bool dead;

@@ -12,6 +12,7 @@
 #include "ipoib_xmit.h"
 
 #include <linux/if_ether.h>
+#include <linux/ratelimit.h>
 #include <linux/skbuff.h>
 
 #include "ipoib.h"
@@ -19,6 +20,8 @@
 #include "ipoib_multicast.h"
 #include "ipoib_path.h"
 #include "ipoib_target.h"
+
+#define IPOIB_STRANGERS		4096	/* targets of which nothing is known */
 
 /*
  * The destination travels in front of the packet: the stack has no other place
@@ -55,13 +58,26 @@ static void xmit_drop(struct ipoib_dev *d, struct sk_buff *skb,
 	dev_kfree_skb_any_reason(skb, reason);
 }
 
-/* No target yet: make one, or an ERR_PTR when that cannot be */
+/* once a minute is enough to know of it */
+static DEFINE_RATELIMIT_STATE(xmit_full, 60 * HZ, 1);
+
+/*
+ * No target yet: make one, or an ERR_PTR when that cannot be.  Anybody on the
+ * fabric can make us answer to GIDs that do not exist, and any program here can
+ * send to them, so there is an end to those of which nothing is known.
+ */
 static struct ipoib_target *xmit_make_target(struct ipoib_dev *d,
 					     enum ipoib_tx_class class,
 					     const u8 *gid)
 {
 	if (READ_ONCE(d->state) != IPOIB_LIVE)
 		return ERR_PTR(-ENETDOWN);
+	if (READ_ONCE(d->strangers) >= IPOIB_STRANGERS) {
+		if (__ratelimit(&xmit_full))
+			netdev_warn(d->dev, "%u unknown peers and groups, packets to new ones are dropped\n",
+				    IPOIB_STRANGERS);
+		return ERR_PTR(-ENOBUFS);
+	}
 	if (class == IPOIB_TX_MCAST)
 		return ipoib_mcast_make_sendonly(d, gid);
 	return ipoib_path_make(d, gid);
@@ -69,8 +85,14 @@ static struct ipoib_target *xmit_make_target(struct ipoib_dev *d,
 
 static enum skb_drop_reason xmit_why(long err)
 {
-	return err == -ENETDOWN ? SKB_DROP_REASON_DEV_READY :
-				  SKB_DROP_REASON_NOMEM;
+	switch (err) {
+	case -ENETDOWN:
+		return SKB_DROP_REASON_DEV_READY;
+	case -ENOBUFS:
+		return SKB_DROP_REASON_NEIGH_CREATEFAIL;
+	default:
+		return SKB_DROP_REASON_NOMEM;
+	}
 }
 
 static void xmit_touch(struct ipoib_target *t)

@@ -6,12 +6,16 @@ Small jobs of the field*.sh scripts.
     field.py join INTERFACE COUNT       be in COUNT IPv4 groups until killed
     field.py churn INTERFACE SECONDS    join and leave, as fast as possible
     field.py cast INTERFACE COUNT       one datagram to each of COUNT groups
+    field.py strangers INTERFACE COUNT  one datagram to each of COUNT ports that
+                                        do not exist
     field.py deaf-cache SECONDS         be the SA cache in user space that the
                                         kernel asks first, and never answer
 
 join prints "ready" when it is in all of them.  Groups are 239.F.x.y, the F
 being 10 for join, 11 for churn and 12 for cast.
 """
+import ctypes
+import errno
 import socket
 import struct
 import sys
@@ -29,6 +33,21 @@ RDMA_NL_GROUP_LS = 3
 def request(first, number, index):
     group = struct.pack('!I', 239 << 24 | first << 16 | number)
     return struct.pack('=4s4si', group, bytes(4), index)
+
+
+def strangers(interface, count):
+    # Python's own sendto() has no room for a hardware address of 20 bytes
+    libc = ctypes.CDLL(None, use_errno=True)
+    index = socket.if_nametoindex(interface)
+    socks = []
+    for number in range(int(count)):
+        # the packets wait, and with one socket for all its memory would soon be full
+        if number % 100 == 0:
+            socks.append(socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM))
+        to = struct.pack('=H2siHBBIQQ', socket.AF_PACKET, b'\x08\x00', index, 32, 0, 20,
+                         socket.htonl(0x48), 0x80fe, socket.htonl(number) << 32 | 0xadde)
+        if libc.sendto(socks[-1].fileno(), bytes(64), 64, 0, to, len(to)) < 0:
+            sys.exit(f'datagram {number}: {errno.errorcode[ctypes.get_errno()]}')
 
 
 def udp():
@@ -88,6 +107,7 @@ def deaf_cache(seconds):
     print('asked', asked)
 
 
-JOBS = {'join': (join, 2), 'churn': (churn, 2), 'cast': (cast, 2), 'deaf-cache': (deaf_cache, 1)}
+JOBS = {'join': (join, 2), 'churn': (churn, 2), 'cast': (cast, 2),
+        'strangers': (strangers, 2), 'deaf-cache': (deaf_cache, 1)}
 
 jobs.run(JOBS, __doc__)
