@@ -64,7 +64,7 @@ sm_stop()
 	kill "$pid" 2>/dev/null
 	for i in $(seq 200); do
 		[ -d "/proc/$pid" ] || break
-		read -r _ _ state _ <"/proc/$pid/stat" 2>/dev/null || break
+		read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" || break
 		[ "$state" != Z ] || break
 		[ "$i" != 150 ] || kill -9 "$pid" 2>/dev/null
 		sleep 0.1
