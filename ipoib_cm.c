@@ -62,9 +62,9 @@ static const struct kernel_param_ops cm_max_own_ring_ops = {
 
 module_param_cb(max_nonsrq_conn_qp, &cm_max_own_ring_ops, &ipoib_max_own_ring,
 		0444);
-MODULE_PARM_DESC(max_nonsrq_conn_qp, "Connections accepted by an interface whose HCA has no shared receive queue, 0 to 4096");
+MODULE_PARM_DESC(max_nonsrq_conn_qp, "The same if its HCA has no shared receive queue and each has buffers of its own, 0 to 4096");
 module_param_named(max_conn_qp, ipoib_max_passive, uint, 0644);
-MODULE_PARM_DESC(max_conn_qp, "Connections accepted by an interface with a shared receive queue");
+MODULE_PARM_DESC(max_conn_qp, "Connections accepted by an interface");
 module_param_named(conn_idle, ipoib_idle, uint, 0644);
 MODULE_PARM_DESC(conn_idle, "Seconds after which a connection without packets to send is ended, 0: as neighbours");
 module_param_named(accepted_conn_idle, ipoib_idle_passive, uint, 0644);
@@ -75,6 +75,19 @@ static const u64 cm_bases[IPOIB_CM_LISTENERS] = {
 };
 
 /**
+ * ipoib_cm_max_own - how many connections may have receive buffers of their own?
+ * @d: interface
+ *
+ * Context: any.
+ * Return: number of connections, the same as long as the interface is up.
+ */
+u32 ipoib_cm_max_own(const struct ipoib_dev *d)
+{
+	return min_t(u32, ipoib_max_own_ring,
+		     d->ca->attrs.max_cqe / IPOIB_CM_OWN_RING);
+}
+
+/**
  * ipoib_cm_max_passive - how many connections may peers make?
  * @d: interface
  *
@@ -83,11 +96,9 @@ static const u64 cm_bases[IPOIB_CM_LISTENERS] = {
  */
 u32 ipoib_cm_max_passive(const struct ipoib_dev *d)
 {
-	u32 fit = d->ca->attrs.max_cqe / IPOIB_CM_OWN_RING;
+	u32 max = READ_ONCE(ipoib_max_passive);
 
-	if (d->cm.rx.ring.srq)
-		return READ_ONCE(ipoib_max_passive);
-	return min_t(u32, ipoib_max_own_ring, fit);
+	return d->cm.rx.ring.srq ? max : min(max, ipoib_cm_max_own(d));
 }
 
 /* ARP and RARP always go by UD: they make the addresses known */

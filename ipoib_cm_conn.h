@@ -215,6 +215,7 @@ void ipoib_cm_rx_empty(struct ipoib_dev *d, struct ipoib_cm_ring *ring);
 bool ipoib_cm_rx_synced(struct ipoib_dev *d, u32 stamp);
 
 /* limits, in ipoib_cm.c */
+u32 ipoib_cm_max_own(const struct ipoib_dev *d);
 u32 ipoib_cm_max_passive(const struct ipoib_dev *d);
 
 #define IPOIB_CM_OWN_RING	32	/* buffers of a connection, not shared */
