@@ -559,8 +559,9 @@ void ipoib_conn_end(struct ipoib_conn *c)
 
 	if (!conn_move(c, IPOIB_CONN_FLUSHING))
 		return;
-	/* tells the peer, in the way that fits */
-	ib_destroy_cm_id(c->id);
+	/* tells the peer, in the way that fits; none if a REP could not be sent */
+	if (c->id)
+		ib_destroy_cm_id(c->id);
 	c->id = NULL;
 	WRITE_ONCE(c->ring.closing, true);
 	if (c->ready && ib_modify_qp(c->qp, &attr, IB_QP_STATE))
@@ -702,8 +703,15 @@ static void conn_step_held(struct ipoib_conn *c, unsigned long news)
 void ipoib_conn_step(struct ipoib_conn *c)
 {
 	bool due = c->due_set && !time_before(jiffies, c->due);
-	unsigned long news = xchg(&c->news, 0);
+	unsigned long news;
 
+	/*
+	 * Still in the hands of ipoib_conn_accept(), which asks for a visit.
+	 * Pairs with the release in conn_move().
+	 */
+	if (!c->active && smp_load_acquire(&c->state) == IPOIB_CONN_NEW)
+		return;
+	news = xchg(&c->news, 0);
 	if (due)
 		c->due_set = false;
 	switch (c->state) {
@@ -867,9 +875,17 @@ int ipoib_conn_accept(struct ipoib_dev *d, struct ib_cm_id *id,
 	c->id = id;
 	conn_count(c, &d->cm.count.accepted);
 	conn_move(c, IPOIB_CONN_LIVE);
+	/* what has happened meanwhile was left for later */
+	ipoib_conn_tell(c, 0);
 	return 0;
 
 err_qp:
+	if (c->ready) {
+		/* it may have received already: it ends as others do */
+		conn_move(c, IPOIB_CONN_LIVE);
+		ipoib_conn_tell(c, IPOIB_NEWS_BROKEN);
+		return err;
+	}
 	ib_destroy_qp(c->qp);
 	ipoib_cm_rx_empty(d, &c->ring);
 err_admit:
