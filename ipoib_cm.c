@@ -36,6 +36,7 @@
 #include "ipoib_target.h"
 
 #define IPOIB_CM_GRACE		HZ	/* of connections after a change of mode */
+#define IPOIB_CM_UNUSED		(30 * HZ)	/* accepted, but nothing has come */
 
 static int ipoib_max_own_ring = 128;
 static uint ipoib_max_passive = 2048;
@@ -494,7 +495,9 @@ static bool cm_is_idle(const struct ipoib_conn *c, unsigned long gc)
 {
 	unsigned long limit = 2 * gc;
 
-	if (!c->active)
+	if (!c->active && c->used == c->born)
+		limit = IPOIB_CM_UNUSED;
+	else if (!c->active)
 		limit = cm_ticks(READ_ONCE(ipoib_idle_passive));
 	else if (READ_ONCE(ipoib_idle))
 		limit = cm_ticks(READ_ONCE(ipoib_idle));

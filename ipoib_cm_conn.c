@@ -181,6 +181,7 @@ static struct ipoib_conn *conn_alloc(struct ipoib_dev *d, bool active,
 	c->active = active;
 	c->base = IPOIB_CM_SID_LINUX;
 	c->used = jiffies;
+	c->born = c->used;
 	__skb_queue_head_init(&c->backlog);
 	skb_queue_head_init(&c->lost);
 	INIT_HLIST_NODE(&c->link);
@@ -771,9 +772,12 @@ static bool conn_admit(struct ipoib_conn *c)
 	bool ok;
 
 	spin_lock_irq(&cm->lock);
-	list_for_each_entry(other, &cm->passive, all)
-		same += !memcmp(&other->gid, &c->gid, sizeof(c->gid));
-	ok = cm->nr_passive < max && same < IPOIB_CM_PER_PEER;
+	ok = cm->nr_passive < max;
+	/* in a flood of requests this walk would be all that the CPU does */
+	if (ok)
+		list_for_each_entry(other, &cm->passive, all)
+			same += !memcmp(&other->gid, &c->gid, sizeof(c->gid));
+	ok = ok && same < IPOIB_CM_PER_PEER;
 	if (ok) {
 		cm->nr_passive++;
 		list_add_tail(&c->all, &cm->passive);

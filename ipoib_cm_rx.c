@@ -213,6 +213,9 @@ static void rx_one(struct ipoib_cm_rx *rx, struct ipoib_cm_slot *slot,
 	ipoib_data_dbg(d, "received %u bytes over a connection\n", len);
 	if (unlikely(len < IPOIB_ENCAP_LEN || len > rx->size)) {
 		rx_count_error(&d->cm, true);
+		if (net_ratelimit())
+			netdev_warn(d->dev, "connection: packet of %u bytes dropped\n",
+				    len);
 		return;
 	}
 	rx_sync(rx, slot, len);
