@@ -591,7 +591,6 @@ static int conn_go_live(struct ipoib_conn *c)
 	if (err)
 		return err;
 
-	c->hold = 0;
 	c->born = jiffies;
 	c->again = false;
 	c->due_set = false;
@@ -647,11 +646,14 @@ static void conn_step_live(struct ipoib_conn *c, unsigned long news)
 {
 	bool broken = news & (IPOIB_NEWS_BROKEN | IPOIB_NEWS_REJ |
 			      IPOIB_NEWS_SILENT);
+	bool lasted = time_after(jiffies, c->born + HZ);
 
 	if (broken)
 		conn_count(c, &c->dev->cm.count.broken);
-	/* ended in good order, and not because the peer cannot keep it */
-	c->again = !broken && time_after(jiffies, c->born + HZ);
+	/* a peer that grants and cannot keep it is asked ever less often */
+	if (lasted)
+		c->hold = 0;
+	c->again = !broken && lasted;
 	if (broken || news & IPOIB_NEWS_CLOSED || conn_moved_away(c, news)) {
 		ipoib_conn_end(c);
 	} else if (!c->linked && c->active) {
