@@ -1,0 +1,321 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Connected mode of our driver and a peer that means no good: tests/vib/vib_foe.c.
+#
+#	tests/vm/run tests/net/cm-foe.sh [SUITE...]
+#
+# SUITES: requests strays granted frames crowd flood (all of them). The foe sits at the port of B and
+# turns on A, whose traffic with B has to go on.
+
+# Functions are called by way of check and wait_for, which shellcheck cannot see.
+# shellcheck disable=SC2317
+
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+
+[ "$T_DRIVER" = ours ] || {
+	skip "hostile peers" "it is about our driver"
+	done_testing
+}
+
+file=/sys/kernel/debug/ipoib/${T_IF_A}_conn
+foe_dir=/sys/kernel/debug/vib_foe
+dest=10.77.0.77		# the foe, as A knows it
+
+case $T_KERNEL in
+debug) flood=1500 ;;
+*) flood=20000 ;;
+esac
+
+foe()
+{
+	echo "$*" >"$foe_dir/ctl"
+}
+
+# count WORD: the number behind a word of the counters
+count()
+{
+	sed -n "s/.*\b$1:\? \([0-9]*\).*/\1/p" "$file" | head -n 1
+}
+
+# accepted: connections of peers that there are now
+accepted()
+{
+	sed -n 's/^accepted: \([0-9]*\) of .*/\1/p' "$file"
+}
+
+limit()
+{
+	sed -n 's/^accepted: [0-9]* of \([0-9]*\).*/\1/p' "$file"
+}
+
+accepted_is()
+{
+	[ "$(accepted)" = "$1" ]
+}
+
+grown_to()
+{
+	[ "$(count "$1")" -ge "$2" ]
+}
+
+asked()
+{
+	sed -n 's/^asked //p' "$foe_dir/result"
+}
+
+# sid QPN: where that queue pair's owner listens; of ib0 without one
+sid()
+{
+	local qpn=${1:-}
+
+	[ -n "$qpn" ] || qpn=$(cut -c 4-11 "/sys/class/net/$T_IF_A/address" | tr -d :)
+	echo "0x1000000000$qpn"
+}
+
+b_answers()
+{
+	ping -q -c 1 -W 1 "$T_IP4_B"
+}
+
+# mark NAME: a line in the kernel log; lines TEXT: how many have that text since then
+mark()
+{
+	mark_text="cm-foe: $1"
+	echo "$mark_text" >/dev/kmsg
+}
+
+lines()
+{
+	dmesg | sed "1,/$mark_text\$/d" | grep -c "$1"
+}
+
+# no_more_than N GOT
+no_more_than()
+{
+	echo "$2"
+	[ "$2" -le "$1" ]
+}
+
+lost()
+{
+	sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p'
+}
+
+# refuse NAME heard|unheard REQUEST: 50 requests that nobody grants; does the driver hear of them?
+refuse()
+{
+	local name=$1 who=$2 heard refused
+	shift 2
+
+	heard=$(count heard) refused=$(count refused)
+	check "requests: $name" foe req n=50 peers=50 "$@"
+	case $who in
+	heard)
+		check "requests: $name: counted" wait_for 10 grown_to refused $((refused + 50))
+		;;
+	unheard)
+		# one that is heard comes last
+		foe req sid="$(sid)" seed=77
+		check "requests: $name: the core refuses" wait_for 10 grown_to heard $((heard + 1))
+		is "requests: $name: the driver did not hear" "$(count heard)" $((heard + 1))
+		;;
+	esac
+	check "requests: $name: none is left" wait_for 20 accepted_is 0
+}
+
+suite_requests()
+{
+	local data seed=100 heard refused
+
+	heard=$(count heard) refused=$(count refused)
+	for data in noise=1 size=0 size=1 size=4 size=4294967295 "size=0 qpn=0xffffffff"; do
+		seed=$((seed + 1))
+		# shellcheck disable=SC2086 # two words
+		check "requests: private data $data" foe req n=50 sid="$(sid)" seed=$seed timeout=12 $data
+		check "requests: they are granted" wait_for 10 grown_to heard $((heard + (seed - 100) * 50))
+		check "requests: and go, for nobody says that he heard" wait_for 20 accepted_is 0
+	done
+	is "requests: none of these was refused" "$(count refused)" "$refused"
+	mark "refusals"
+	refuse "unreliable" heard sid="$(sid)" type=1
+	refuse "datagrams" heard sid="$(sid)" type=2
+	refuse "another partition" heard sid="$(sid)" pkey="$T_PKEY"
+	refuse "a P_Key that the port has not" unheard sid="$(sid)" pkey=0x1234
+	refuse "another GID" unheard sid="$(sid)" gid=0x1234
+	refuse "a queue pair of nobody" unheard sid="$(sid 123456)"
+	check "requests: there is a line about refusals" [ "$(lines refused)" -ge 1 ]
+	check "requests: not one for each" no_more_than 60 "$(lines refused)"
+	check "requests: nonsense instead" foe stray n=500 attr=0x10
+	check "requests: B answers" b_answers
+}
+
+suite_strays()
+{
+	local attr
+
+	# MRA REJ REP RTU DREQ DREP SIDR-REQ SIDR-REP LAP APR, and one that is none
+	for attr in 0x11 0x12 0x13 0x14 0x15 0x16 0x17 0x18 0x19 0x1a 0x1b; do
+		check "strays: 300 messages of type $attr" foe stray n=300 attr="$attr"
+	done
+	check "strays: B answers" b_answers
+	check "strays: nothing came of it" accepted_is 0
+}
+
+# know_foe QPN: A knows the foe as the owner of that queue pair
+know_foe()
+{
+	local gid
+
+	gid=$(sed 's/../&:/g; s/:$//' <<<"$1")
+	gid+=:$(tr -d : </sys/class/infiniband/vib0/ports/2/gids/0 | sed 's/../&:/g; s/:$//')
+	ip neigh replace "$dest" lladdr "80:$gid" dev "$T_IF_A" nud permanent
+}
+
+# met NAME QPN MOST HOW [SIZE]: A asks the foe, at most so often, and gets the answer HOW
+met()
+{
+	local name=$1 qpn=$2 most=$3 pinger
+
+	foe close
+	check "granted: $name: the foe listens" foe listen sid="$(sid "$qpn")" how="$4" size="${5:-65524}"
+	mark "$name"
+	know_foe "$qpn"
+	ping -q -i 0.1 -c 40 -W 1 "$dest" >/dev/null &
+	pinger=$!
+	is "granted: $name: no ping to B is lost" "$(ping -q -c 40 -i 0.1 -W 2 "$T_IP4_B" | lost)" 0
+	wait "$pinger"
+	check "granted: $name: the foe was asked" [ "$(asked)" -ge 1 ]
+	check "granted: $name: at most $most times" no_more_than "$most" "$(asked)"
+	check "granted: $name: a few lines" no_more_than 20 "$(lines "$T_IF_A: ")"
+	note "asked $(asked) times; $(grep "qpn 0x$qpn" "$file")"
+}
+
+suite_granted()
+{
+	met "a size of 0" 7ffff0 4 rep 0
+	met "a size of 4" 7ffff1 4 rep 4
+	met "a size of 5" 7ffff2 4 rep 5
+	met "a size of 4 GB" 7ffff3 4 rep 4294967295
+	met "hangs up at once" 7ffff4 4 dreq
+	met "refuses" 7ffff5 4 rej
+	met "is silent" 7ffff6 4 silent
+	foe close
+	ip neigh del "$dest" dev "$T_IF_A"
+	ip link set "$T_IF_A" down
+	is "granted: nothing is left" "$(grep -c '^to ' "$file")" 0
+	up_again
+}
+
+result_of()
+{
+	sed -n "s/^$1 //p" "$foe_dir/result"
+}
+
+suite_frames()
+{
+	local before len
+
+	before=$(counter_a rx_length_errors)
+	mark "frames"
+	check "frames: over connections" foe frames sid="$(sid)" \
+		len=4,3,2,1,0,5,65524,65525,65536,65537,100000,4
+	for len in 0 1 2 3 5 65524 65525 65536; do
+		is "frames: $len bytes fit into a buffer" "$(result_of "$len")" success
+	done
+	for len in 65537 100000; do
+		check "frames: $len bytes do not" sh -c "echo '$(result_of "$len")' | grep -q remote"
+	done
+	is "frames: the next connection works" "$(result_of 4 | xargs)" "success success"
+	check "frames: counted" wait_for 5 sh -c "[ \$(cat /sys/class/net/$T_IF_A/statistics/rx_length_errors) = $((before + 8)) ]"
+	check "frames: a line" [ "$(lines "$T_IF_A: connection")" -ge 1 ]
+	check "frames: all have gone" wait_for 20 accepted_is 0
+	check "frames: B answers" b_answers
+	# long messages are noticed by the fabric, too
+	vib_reset
+}
+
+# All from one port: it cannot have all connections that there are
+suite_crowd()
+{
+	local accepted
+
+	check "crowd: requests of one port" foe req n=500 peers=0 sid="$(sid)" seed=300 timeout=18 retries=15
+	check "crowd: most are refused" wait_for 20 grown_to refused 400
+	accepted=$(accepted)
+	check "crowd: $accepted are granted" [ "$accepted" -gt 0 -a "$accepted" -le 64 ]
+	check "crowd: B answers" b_answers
+	ip link set "$T_IF_A" down
+	up_again
+}
+
+up_again()
+{
+	ip link set "$T_IF_A" up
+	ip addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
+	wait_carrier 30
+}
+
+free_kb()
+{
+	sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo
+}
+
+# sees_flood BEFORE: what has been sent has been heard, or lost by the fabric
+sees_flood()
+{
+	[ $(($(count heard) - $1 + $(vib oracles rx_no_buffer))) -ge "$flood" ]
+}
+
+suite_flood()
+{
+	local before heard refused begin took pinger out=$T_OUT/flood free
+
+	vib_reset
+	before=$(vib objects rc) free=$(free_kb) heard=$(count heard) refused=$(count refused)
+	mark "flood"
+	touch "$out.on"
+	while [ -e "$out.on" ]; do
+		ping -q -c 10 -i 0.1 -W 5 "$T_IP4_B"
+	done >"$out" &
+	pinger=$!
+	begin=$SECONDS
+	check "flood: $flood requests, each from somebody else" \
+		foe req n="$flood" sid="$(sid)" seed=400 timeout=20 retries=15
+	# a queue pair for management has no flow control: many may have found no buffer
+	check "flood: all are heard or lost" wait_for 120 sees_flood "$heard"
+	[ "$flood" -le "$(limit)" ] ||
+		check "flood: many are refused" grown_to refused $((refused + flood / 20))
+	took=$((SECONDS - begin))
+	note "$(($(count heard) - heard)) of $flood requests heard in $took s, $(accepted) of $(limit) granted, $(count refused) refused," \
+		"$((free - $(free_kb))) kB more in use"
+	check "flood: no more granted than allowed" no_more_than "$(limit)" "$(accepted)"
+	check "flood: memory" no_more_than 131072 $((free - $(free_kb)))
+	check "flood: a few lines" no_more_than $((40 + took * 10)) "$(lines refused)"
+	rm "$out.on"
+	wait "$pinger"
+	is "flood: no ping to B was lost" "$(lost <"$out" | sort -u)" 0
+	check "flood: B answers" b_answers
+	begin=${EPOCHREALTIME/./}
+	check "flood: down" ip link set "$T_IF_A" down
+	took=$((${EPOCHREALTIME/./} - begin))
+	check "flood: in less than 6 s ($((took / 1000)) ms)" [ "$took" -lt 6000000 ]
+	is "flood: no connection is left" "$(accepted)" 0
+	check "flood: no queue pair is left" wait_for 20 sh -c "[ \$(sed -n 's/^rc=\([0-9]*\).*/\1/p' /sys/kernel/debug/vib/objects) -le $before ]"
+	up_again
+	check "flood: B answers after that" wait_for 20 b_answers
+	check "flood: memory is back" no_more_than 65536 $((free - $(free_kb)))
+	rm -f "$out"
+}
+
+check "the foe" insmod "$T_ROOT/build/$(uname -r)/vib/vib_foe.ko"
+check "A in connected mode" sh -c "echo connected >/sys/class/net/$T_IF_A/mode"
+check "B answers" wait_for 20 b_answers
+[ $# -gt 0 ] || set -- requests strays granted frames crowd flood
+for suite; do
+	note "$suite, after $SECONDS s"
+	"suite_$suite"
+done
+check "the foe goes" rmmod vib_foe
+done_testing
