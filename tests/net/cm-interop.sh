@@ -54,23 +54,23 @@ try_pings()
 	local pair=$1 size
 
 	for size in 0 1 56 252 253 1000 2016 4064 4065 8000 32000 65000; do
-		check "$pair: A pings B with $size bytes" ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP4_B"
-		check "$pair: B pings A with $size bytes" in_b ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP4_A"
+		check "A65 $pair: A pings B with $size bytes" ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP4_B"
+		check "A65 $pair: B pings A with $size bytes" in_b ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP4_A"
 	done
-	check "$pair: A pings B by IPv6" ping -q -c 2 -i 0.2 -W 3 -s 60000 "$T_IP6_B"
-	check "$pair: B pings A by IPv6" in_b ping -q -c 2 -i 0.2 -W 3 -s 60000 "$T_IP6_A"
+	check "A65 $pair: A pings B by IPv6" ping -q -c 2 -i 0.2 -W 3 -s 60000 "$T_IP6_B"
+	check "A65 $pair: B pings A by IPv6" in_b ping -q -c 2 -i 0.2 -W 3 -s 60000 "$T_IP6_A"
 }
 
 try_transfers()
 {
 	local pair=$1
 
-	check "$pair: TCP from A" transfer a 8
-	check "$pair: TCP from B" transfer b 8
-	check "$pair: TCP from A by IPv6" transfer a 4 6
-	check "$pair: TCP from B by IPv6" transfer b 4 6
-	check "$pair: multicast from A" cast_from a 239.1.2.3
-	check "$pair: multicast from B" cast_from b 239.1.2.3
+	check "A65 $pair: TCP from A" transfer a 8
+	check "A65 $pair: TCP from B" transfer b 8
+	check "A65 $pair: TCP from A by IPv6" transfer a 4 6
+	check "A65 $pair: TCP from B by IPv6" transfer b 4 6
+	check "A65 $pair: multicast from A" cast_from a 239.1.2.3
+	check "A65 $pair: multicast from B" cast_from b 239.1.2.3
 }
 
 look_at_conns()
@@ -79,11 +79,11 @@ look_at_conns()
 
 	[ -e "$file_a" ] || return
 	case $pair in
-	c?) check "$pair: A sends over a connection" live to ;;
-	*) check "$pair: A asks for no connection" wait_for 10 no_conn to ;;
+	c?) check "A65 $pair: A sends over a connection" live to ;;
+	*) check "A65 $pair: A asks for no connection" wait_for 10 no_conn to ;;
 	esac
 	case $pair in
-	?c) check "$pair: B has made a connection to A" live from ;;
+	?c) check "A65 $pair: B has made a connection to A" live from ;;
 	esac
 	note "$(cat "$file_a")"
 }
@@ -92,12 +92,12 @@ try_pair()
 {
 	local pair=$1 side
 
-	check "$pair: mode of A" set_mode a "$(mode_name "${pair:0:1}")"
-	check "$pair: mode of B" set_mode b "$(mode_name "${pair:1:1}")"
+	check "A65 $pair: mode of A" set_mode a "$(mode_name "${pair:0:1}")"
+	check "A65 $pair: mode of B" set_mode b "$(mode_name "${pair:1:1}")"
 	for side in a b; do
 		case $(sys $side mode) in
-		connected) is "$pair: MTU of $side" "$(sys $side mtu)" 65520 ;;
-		*) is "$pair: MTU of $side" "$(sys $side mtu)" 4092 ;;
+		connected) is "A65 $pair: MTU of $side" "$(sys $side mtu)" 65520 ;;
+		*) is "A65 $pair: MTU of $side" "$(sys $side mtu)" 4092 ;;
 		esac
 	done
 	wait_carrier 20

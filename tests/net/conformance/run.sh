@@ -12,7 +12,7 @@
 # named; "fabric" stands for the first six, which are about what a driver says to others, and "host"
 # for the rest, which is about what its own host sees of it. Either half takes some minutes.
 #
-# Names that begin with A1 to A64 are the assertions of the suite, a number each; the others go
+# Names that begin with A1 to A65 are the assertions of the suite, a number each; the others go
 # further. What is different on purpose is marked "differs", with both values and the reason;
 # Documentation/differences.rst tells it to users. stock.txt beside this file records how the stock
 # driver fares.
@@ -26,7 +26,7 @@
 . "$T_ROOT/tests/net/conformance/lib.sh"
 
 PARTS=(module identity joins groups unicast mtu
-	children events links input packet removal rdmacm rdmanetns)
+	children events links input packet removal rdmacm rdmanetns connected)
 
 case ${1:-all} in
 all) parts=("${PARTS[@]}") ;;
