@@ -1,0 +1,251 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What happens to connections: many of them at once, and whatever may happen to their ports.
+#
+#	tests/vm/run tests/net/cm-life.sh [SUITE...]
+#	tests/vm/run --timeout 580 tests/net/cm-life.sh dials=25x20
+#
+# SUITES: dials[=PAIRSxROUNDS] pkey sm hca unload (all of them). Dials: so many pairs of children, A's
+# and B's, ask each other for a connection at the same moment, and so often.
+
+# Functions are called by way of check and wait_for, which shellcheck cannot see.
+# shellcheck disable=SC2317,SC2119
+
+# shellcheck source=tests/net/lib.sh
+. "$T_ROOT/tests/net/lib.sh"
+
+[ "$T_DRIVER" = ours ] || {
+	skip "life of connections" "it is about our driver"
+	done_testing
+}
+
+debug=/sys/kernel/debug/ipoib
+params=/sys/module/ib_ipoib/parameters
+pairs=0
+
+connected()
+{
+	echo connected >"/sys/class/net/$T_IF_A/mode" &&
+		in_b sh -c "echo connected >/sys/class/net/$T_IF_B/mode"
+}
+
+large()
+{
+	ping -q -c 1 -W 2 -s 40000 "${1:-$T_IP4_B}"
+}
+
+# live N FILE...: so many connections to peers carry packets
+live()
+{
+	[ "$(cat "${@:2}" | grep -c '^to .* live ')" = "$1" ]
+}
+
+# children_live N: the same of all children
+children_live()
+{
+	live "$1" "$debug"/c[ab]*_conn
+}
+
+no_qps()
+{
+	[ "$(vib objects rc)" = 0 ]
+}
+
+# total WORD: sum of that count over all interfaces
+total()
+{
+	cat "$debug"/*_conn | sed -n "s/.*\b$1:\? \([0-9]*\).*/\1/p" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# Children of both sides in connected mode, as many as $pairs says, a network for each pair
+pairs_make()
+{
+	local i
+
+	sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+	in_b sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+	# they are all at one port: each shall speak for itself
+	sysctl -qw net.ipv4.conf.all.arp_ignore=1
+	in_b sysctl -qw net.ipv4.conf.all.arp_ignore=1
+	for ((i = 0; i < pairs; i++)); do
+		child_netlink a "$T_PKEY" "ca$i" mode connected && child_netlink b "$T_PKEY" "cb$i" mode connected &&
+			ip addr add "10.90.$i.1/24" dev "ca$i" && in_b ip addr add "10.90.$i.2/24" dev "cb$i" &&
+			ip link set "ca$i" up && in_b ip link set "cb$i" up || return
+	done
+	for ((i = 0; i < pairs; i++)); do
+		wait_for 30 ping -q -c 1 -W 1 "10.90.$i.2" || return
+	done
+}
+
+pairs_delete()
+{
+	local i
+
+	for ((i = 0; i < pairs; i++)); do
+		ip link del "ca$i"
+		in_b ip link del "cb$i"
+	done
+	pairs=0
+	sysctl -qw net.ipv6.conf.default.disable_ipv6=0
+	in_b sysctl -qw net.ipv6.conf.default.disable_ipv6=0
+}
+
+# One packet to each, and nobody answers it: the other side speaks of its own accord
+dial()
+{
+	python3 -IS -c '
+import socket, sys
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(int(sys.argv[1])):
+    sock.sendto(b"x", (f"10.90.{i}.{sys.argv[2]}", 9))
+' "$pairs" "$1"
+}
+
+suite_dials()
+{
+	local rounds=${2:-5} i before was_gc asked
+
+	before=$(vib objects rc)
+	was_gc=$(sysctl -n net.ipv4.neigh.default.gc_interval)
+	# connections that are not used go soon
+	echo 1 >"$params/conn_idle"
+	sysctl -qw net.ipv4.neigh.default.gc_interval=1
+	pairs=$1
+	check "dials: $1 pairs" pairs_make
+	asked=$(total asked_for)
+	for ((i = 1; i <= rounds; i++)); do
+		wait_for 40 children_live 0 || break
+		dial 2 &
+		in_b bash -c "$(declare -f dial); pairs=$pairs; dial 1"
+		wait $!
+		wait_for 10 children_live $((2 * pairs)) || break
+	done
+	is "dials: $rounds rounds, each pair has two connections" "$i" $((rounds + 1))
+	check "dials: they go" wait_for 40 children_live 0
+	note "$(($(total asked_for) - asked)) asked for, $(total opened) opened, $(total rejected) rejected," \
+		"$(total silent) silent, $(total broken) broken"
+	check "dials: each was asked for" [ $(($(total asked_for) - asked)) -ge $((2 * pairs * rounds)) ]
+	is "dials: none was rejected" "$(total rejected)" 0
+	check "dials: no queue pair is left" wait_for 20 sh -c "[ \"\$(sed -n 's/^rc=\([0-9]*\).*/\1/p' /sys/kernel/debug/vib/objects)\" -le $before ]"
+	echo 0 >"$params/conn_idle"
+	sysctl -qw net.ipv4.neigh.default.gc_interval="$was_gc"
+	pairs_delete
+}
+
+suite_pkey()
+{
+	local slot
+
+	connected
+	check "pkey: connected" wait_for 20 large
+	ctl set vib0:1 pkey 0 0
+	check "pkey: gone: no carrier" wait_for 10 eval '! carrier_a'
+	check "pkey: gone: no connection" wait_for 10 eval "! grep -q ' live ' $debug/${T_IF_A}_conn"
+	ctl set vib0:1 pkey 0 0xffff
+	check "pkey: back: carrier" wait_carrier 30
+	check "pkey: back: B answers" wait_for 20 large
+	slot=$(grep -lix "$T_PKEY" /sys/class/infiniband/vib0/ports/1/pkeys/* | head -n 1 | sed 's|.*/||')
+	pairs=1
+	check "pkey: a child" pairs_make
+	check "pkey: it is connected" wait_for 20 large 10.90.0.2
+	ctl set vib0:1 pkey 9 "$T_PKEY"
+	ctl set vib0:1 pkey "$slot" 0
+	check "pkey: moved: B answers" wait_for 30 large 10.90.0.2
+	ctl set vib0:1 pkey 9 0
+	check "pkey: the child's gone" wait_for 10 eval '! carrier_a ca0'
+	ctl set vib0:1 pkey "$slot" "$T_PKEY"
+	check "pkey: and back" wait_for 30 large 10.90.0.2
+	check "pkey: the parent was not disturbed" large
+	pairs_delete
+	# what was on its way met another partition
+	vib_reset
+}
+
+suite_sm()
+{
+	connected
+	check "sm: connected" wait_for 20 large
+	start sh -c "ping -q -i 0.05 -W 5 -c 400 -s 20000 $T_IP4_B >$T_OUT/sm"
+	sm_restart
+	ctl event vib0:1 sm_change 20 1
+	check "sm: the next one" wait_for 30 sm_ports_active
+	wait "$STARTED"
+	is "sm: no ping is lost to a change of the manager" \
+		"$(sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p' "$T_OUT/sm")" 0
+	check "sm: A's connection is the same" live 2 "$debug/${T_IF_A}_conn" "$debug/${T_IF_B}_conn"
+	rm -f "$T_OUT/sm"
+}
+
+suite_hca()
+{
+	local how
+
+	for how in "" fatal; do
+		connected
+		check "hca: connected" wait_for 20 large
+		start ping -q -f -s 20000 "$T_IP4_B" >/dev/null 2>&1
+		# OpenSM does not notice that its port is gone
+		sm_stop
+		check "hca: removed ${how:-in good order}" timeout 60 sh -c "echo hca del vib0 $how >$T_CTL"
+		stop "$STARTED"
+		check "hca: no queue pair is left" no_qps
+		check "hca: back" timeout 60 sh -c "echo hca add vib0 ports=2 sw=sw0 >$T_CTL"
+		restore
+		sm_start
+		check "hca: carrier" wait_carrier 30
+		check "hca: B answers" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	done
+	connected
+	check "hca: connected again" wait_for 20 large
+}
+
+# As the guest had set it up
+restore()
+{
+	wait_for 20 test -e "/sys/class/net/$T_IF_B"
+	ip link set "$T_IF_B" netns "$T_NS_B"
+	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
+	ip addr add "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
+	ip link set "$T_IF_A" up
+	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
+	in_b ip addr add "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
+	in_b ip link set "$T_IF_B" up
+}
+
+suite_unload()
+{
+	local i floods=() begin
+
+	connected
+	pairs=8
+	check "unload: eight pairs" pairs_make
+	for ((i = 0; i < 8; i++)); do
+		start ping -q -i 0.02 -s 20000 "10.90.$i.2" >/dev/null 2>&1
+		floods+=("$STARTED")
+	done
+	check "unload: they are connected both ways" wait_for 30 children_live 16
+	begin=$SECONDS
+	check "unload: with all of them alive" rmmod ib_ipoib
+	check "unload: in less than 20 s" [ $((SECONDS - begin)) -lt 20 ]
+	for i in "${floods[@]}"; do
+		stop "$i"
+	done
+	check "unload: no queue pair is left" no_qps
+	pairs=0
+	check "unload: loaded again" modprobe ib_ipoib
+	restore
+	check "unload: carrier" wait_carrier 30
+	connected
+	check "unload: B answers" wait_for 20 large
+}
+
+[ $# -gt 0 ] || set -- dials=5x5 pkey sm hca unload
+for suite; do
+	note "$suite, after $SECONDS s"
+	case $suite in
+	dials=*x*) suite_dials "$(sed 's/.*=//; s/x.*//' <<<"$suite")" "${suite##*x}" ;;
+	*) "suite_$suite" ;;
+	esac
+done
+done_testing
