@@ -170,6 +170,38 @@ all_jobs()
 	fi
 }
 
+# set_mode NETNS-OR-EMPTY DEV MODE
+set_mode()
+{
+	local in=()
+
+	[ -z "$1" ] || in=(ip netns exec "$1")
+	"${in[@]}" sh -c "echo $3 >/sys/class/net/$2/mode" || die "$2: no $3 mode"
+}
+
+# No packet that needs a connection goes unanswered
+connections_stand()
+{
+	ping -q -c 1 -W 2 -s 30000 "$1" && ip netns exec "$2" ping -q -c 1 -W 2 -s 30000 "$3"
+}
+
+# connected_jobs MEDIUM: what reliable connections make of it
+connected_jobs()
+{
+	local medium=$1 turn
+
+	set_mode "" "$T_IF_A" connected
+	set_mode "$T_NS_B" "$T_IF_B" connected
+	wait_for 30 connections_stand "$T_IP4_B" "$T_NS_B" "$T_IP4_A" ||
+		die "$medium: no connection"
+	keep_number "$medium" link cm-mtu "$(cat "/sys/class/net/$T_IF_A/mtu")"
+	for turn in 1 2 3; do
+		pingpong "$medium" cm-rtt-udp "$T_NS_B" "$T_IP4_B" udp
+		pingpong "$medium" cm-rtt-tcp "$T_NS_B" "$T_IP4_B" tcp
+		stream "$medium" "cm-tcp-$turn" "$T_NS_B" "$T_IP4_B"
+	done
+}
+
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null' EXIT
 
 # settled: all is up under a subnet manager that sweeps no more
@@ -199,4 +231,5 @@ else
 	tc qdisc replace dev "$T_IF_A" root pfifo_fast
 	ip netns exec "$T_NS_B" tc qdisc replace dev "$T_IF_B" root pfifo_fast
 	all_jobs "$name" "$T_IF_A" "$T_NS_B" "$T_IF_B" "$T_IP4_B"
+	connected_jobs "$name"
 fi

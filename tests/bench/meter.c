@@ -7,6 +7,8 @@
  *	meter echo udp|tcp ADDR PORT		send back what comes
  *	meter pingpong udp|tcp ADDR PORT SIZE COUNT
  *	meter spray ADDR PORT SIZE COUNT N	blast at N addresses from ADDR on, in turn
+ *	meter first ADDR PORT SIZE N		one datagram to each of N addresses from ADDR on,
+ *						and its echo, before the next one
  *	meter join ADDR N DEV			be in N groups from ADDR on, until killed
  *	meter until FILE KEY MIN COMMAND...	run it, then wait until FILE says KEY=MIN or more
  *
@@ -15,8 +17,8 @@
  * "ns N idle M": the time for all COUNT packets or round trips, and how much of
  * it the CPUs were idle, in ns too but counted in ticks.  blast takes the time
  * when the last packet has left the transmit ring, not when it was queued.
- * spray and until print the same, until with an exact idle time; join goes into
- * the background when it is in.
+ * spray, first and until print the same, the latter two with an exact idle time;
+ * join goes into the background when it is in.
  *
  * In a machine that counts one nanosecond for each instruction the number is
  * the work of both ends, provided that there is one CPU and it never idles.
@@ -40,6 +42,7 @@
 
 #define BATCH		32
 #define SIZE_MAX_UDP	65507
+#define FIRST_LIMIT	600	/* seconds */
 #define UNTIL_LIMIT	600	/* seconds */
 #define UNTIL_STEP	2000000	/* ns between two looks */
 
@@ -59,6 +62,7 @@ static void help(void)
 		"       meter echo udp|tcp ADDR PORT\n"
 		"       meter pingpong udp|tcp ADDR PORT SIZE COUNT\n"
 		"       meter spray ADDR PORT SIZE COUNT N\n"
+		"       meter first ADDR PORT SIZE N\n"
 		"       meter join ADDR N DEV\n"
 		"       meter until FILE KEY MIN COMMAND...\n");
 	exit(2);
@@ -251,6 +255,32 @@ static void spray(const char *host, const char *port, size_t size, long count, l
 	blast_from(fd, msgs, to, size, count, peers);
 }
 
+/* What a new peer costs: its first datagram has to make the way that it takes */
+static void first(const char *host, const char *port, size_t size, long peers)
+{
+	struct timeval limit = { .tv_sec = FIRST_LIMIT };
+	struct sockaddr_in to = resolve(host, port);
+	in_addr_t base = ntohl(to.sin_addr.s_addr);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	long long start, idle_start;
+	long i;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		die("socket");
+	idle_start = idle_exact();
+	start = now();
+	for (i = 0; i < peers; i++) {
+		to.sin_addr.s_addr = htonl(base + i);
+		if (sendto(fd, buffer, size, 0, (struct sockaddr *)&to, sizeof(to)) < 0)
+			die("sendto");
+		if (recv(fd, buffer, sizeof(buffer), 0) != (ssize_t)size) {
+			fprintf(stderr, "meter: no echo from peer %ld\n", i);
+			exit(1);
+		}
+	}
+	report(now() - start, idle_exact() - idle_start);
+}
+
 /* The parent is done when all groups are joined; the child holds them */
 static void join(const char *host, long groups, const char *dev)
 {
@@ -422,6 +452,9 @@ int main(int argc, char **argv)
 	else if (argc == 7 && !strcmp(argv[1], "spray"))
 		spray(argv[2], argv[3], parse(argv[4], 1, SIZE_MAX_UDP),
 		      parse(argv[5], 1, 1000000000), parse(argv[6], 1, 65536));
+	else if (argc == 6 && !strcmp(argv[1], "first"))
+		first(argv[2], argv[3], parse(argv[4], 1, SIZE_MAX_UDP),
+		      parse(argv[5], 1, 65536));
 	else if (argc == 5 && !strcmp(argv[1], "join"))
 		join(argv[2], parse(argv[3], 1, 65536), argv[4]);
 	else if (argc >= 6 && !strcmp(argv[1], "until"))
