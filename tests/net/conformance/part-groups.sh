@@ -47,17 +47,14 @@ part_groups_send_only()
 # The interval of the neighbour table rules the age of groups too; it is shortened here
 part_groups_age()
 {
-	local group=ff12:401b:ffff:0:0:0:f08:102 interval began
+	local group=ff12:401b:ffff:0:0:0:f08:102 interval
 
 	interval=$(sysctl -n net.ipv4.neigh.default.gc_interval)
 	sysctl -qw net.ipv4.neigh.default.gc_interval=4
 	restart_a
 	poke udp 239.8.1.2 9 10 1 "$T_IF_A"
 	wait_for 10 joined $group 0x8
-	began=$SECONDS
 	check "A15 a send-only group without traffic is left" wait_for 60 no_group $group
-	check "A15 after two intervals at least" [ $((SECONDS - began)) -ge 7 ]
-	check "A15 and after three at most" [ $((SECONDS - began)) -le 14 ]
 	check "A15 OpenSM has forgotten it" wait_for 10 joined $group -
 	sysctl -qw net.ipv4.neigh.default.gc_interval="$interval"
 	restart_a

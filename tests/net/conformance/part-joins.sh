@@ -97,9 +97,17 @@ part_joins_nobody()
 	ip neigh del 10.77.0.99 dev "$T_IF_A"
 }
 
+# between LINE LINE: milliseconds from one to the other; they begin with seconds of the day
+between()
+{
+	local from=${1%% *} to=${2%% *}
+
+	echo $(((10#${to/./} - 10#${from/./} + 86400000) % 86400000))
+}
+
 part_joins_send_only()
 {
-	local me line interval
+	local me line interval first age
 
 	me=$(sa_gid 1)
 	interval=$(sysctl -n net.ipv4.neigh.default.gc_interval)
@@ -109,6 +117,7 @@ part_joins_send_only()
 	poke udp 239.8.3.1 9 10 1 "$T_IF_A"
 	wait_for 10 was_asked "Set MCMemberRecord" "$me" mgid=ff12:401b:ffff::f08:301
 	line=$(asked "Set MCMemberRecord" "$me" mgid=ff12:401b:ffff::f08:301 | head -n 1)
+	first=$line
 	note "send-only: $line"
 	is "A14 a group for sending with join state 8" "$(value state <<<"$line")" 0x8
 	is "A14 and all that it takes to create it" "$(value mask <<<"$line")" 0x173f7
@@ -117,6 +126,11 @@ part_joins_send_only()
 	note "leave: $line"
 	is "A15 by MGID, port GID and join state" "$(value mask <<<"$line")" 0x10003
 	is "A15 with join state 8" "$(value state <<<"$line")" 0x8
+	# the packet that it was joined for is the last that was sent there; OpenSM may be slow a little
+	age=$(between "$first" "$line")
+	note "left after $age ms"
+	check "A15 after two intervals at least" [ "$age" -ge 5500 ]
+	check "A15 and after three at most" [ "$age" -le 11000 ]
 	sysctl -qw net.ipv4.neigh.default.gc_interval="$interval"
 	restart_a
 }
