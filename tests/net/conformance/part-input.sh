@@ -74,12 +74,16 @@ part_input_queues()
 # The stack takes any broadcast address; what the driver makes of it is another question
 part_input_broadcast()
 {
-	local right wrong
+	local right wrong what
 
 	right=$(<"$ib_a/broadcast")
-	for wrong in "00:ff:ff:ff:ff:15${right:17}" "$(in_b cat "/sys/class/net/$T_IF_B/address")" \
-		     00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00; do
-		is "broadcast address $wrong" "$(nl set if="$T_IF_A" broadcast="$wrong")" OK
+	for what in "another scope" "that of B" zero; do
+		case $what in
+		"another scope") wrong=00:ff:ff:ff:ff:15${right:17} ;;
+		"that of B") wrong=$(in_b cat "/sys/class/net/$T_IF_B/address") ;;
+		zero) wrong=${right//[0-9a-f]/0} ;;
+		esac
+		is "broadcast address: $what" "$(nl set if="$T_IF_A" broadcast="$wrong")" OK
 		# who asks for addresses asks there now: nobody, or one host only
 		ping_b
 		ip link set "$T_IF_A" down
