@@ -7,15 +7,16 @@ UDP jobs for the scripts in tests/net.
     datagram.py sizes ADDRESS PORT FIRST LAST STEP      to an echo: each size
     datagram.py join GROUP INTERFACE                    and stay until killed
     datagram.py listen GROUP INTERFACE PORT COUNT       join, take, leave
+    datagram.py hear GROUP INTERFACE PORT COUNT         the same, without a limit
     datagram.py cast GROUP INTERFACE PORT COUNT         send to a group
 
 ADDRESS and GROUP may be IPv4 or IPv6; a link-local address carries its
-interface, as fe80::1%ib0.  echo, join and listen print "ready" when they are.
+interface, as fe80::1%ib0.  echo, join, listen and hear print "ready" when they are.
 
 sizes compares what comes back byte by byte.  listen prints what it got, one
 number a line, and ends with 1 if COUNT different ones do not come in 30 s.
-cast sends numbers from 1 to COUNT, again and again for 30 s at most, until it
-is killed: the first ones may be lost while the group is being joined.
+cast sends numbers from 1 to COUNT, again and again until it is killed: the
+first ones may be lost while the group is being joined.
 """
 import ipaddress
 import signal
@@ -87,7 +88,7 @@ def join(group, interface):
         signal.pause()
 
 
-def listen(group, interface, port, count):
+def listen(group, interface, port, count, limit=LIMIT):
     index = socket.if_nametoindex(interface)
     with udp(group) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -95,18 +96,22 @@ def listen(group, interface, port, count):
                   else (group, int(port), 0, index))
         enter(sock, group, index)
         ready()
-        end = time.monotonic() + LIMIT
+        end = time.monotonic() + limit
         seen = set()
         while len(seen) < int(count):
             sock.settimeout(max(end - time.monotonic(), 0.001))
             try:
                 data = sock.recv(65536)
             except TimeoutError:
-                sys.exit(f'{len(seen)} of {count} came in {LIMIT} s')
+                sys.exit(f'{len(seen)} of {count} came in {limit} s')
             number = int(data)
             if number not in seen:
                 print(number, flush=True)
             seen.add(number)
+
+
+def hear(group, interface, port, count):
+    listen(group, interface, port, count, 86400)
 
 
 def cast(group, interface, port, count):
@@ -119,15 +124,14 @@ def cast(group, interface, port, count):
         else:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, index)
             where = (group, int(port), 0, index)
-        end = time.monotonic() + LIMIT
         number = 0
-        while time.monotonic() < end:
+        while True:
             number = number % int(count) + 1
             sock.sendto(str(number).encode(), where)
             time.sleep(0.02)
 
 
 JOBS = {'echo': (echo, 2), 'sizes': (sizes, 5), 'join': (join, 2), 'listen': (listen, 4),
-        'cast': (cast, 4)}
+        'hear': (hear, 4), 'cast': (cast, 4)}
 
 jobs.run(JOBS, __doc__)
