@@ -117,7 +117,7 @@ flood()
 	replies=$(echo_replies)
 	ping "$pace" -q -c "$flood" -s "$2" "$1"
 	wait_for 20 replies_since $((replies + flood)) && [ "$(drops)" = "$drops" ] && return
-	echo "$(($(echo_replies) - replies)) of $flood answers, $(($(drops) - drops)) drops"
+	echo "$(($(echo_replies) - replies)) of $flood answers, $(($(drops) - drops)) drops, $(vib oracles rx_no_buffer) without a receive buffer"
 	return 1
 }
 
