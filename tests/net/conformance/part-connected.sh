@@ -11,7 +11,7 @@ connected_modes()
 	echo "$1" >"$ib_a/mode" && in_b sh -c "echo $2 >/sys/class/net/$T_IF_B/mode"
 }
 
-# connected_lid PORT: as cm.py prints it
+# connected_lid PORT: as pcap.py prints it
 connected_lid()
 {
 	echo $(($(cat "/sys/class/infiniband/vib0/ports/$1/lid")))
@@ -20,7 +20,7 @@ connected_lid()
 # connected_said SLID NAME: the first message of that name from there
 connected_said()
 {
-	python3 -IS "$here/cm.py" messages $capture | grep -m 1 "^$1 $2"
+	python3 -IS "$here/pcap.py" messages $capture | grep -m 1 "^$1 $2"
 }
 
 connected_field()
@@ -37,7 +37,7 @@ connected_qpn()
 # connected_senders SLID: queue pairs that this port has sent to over connections
 connected_senders()
 {
-	python3 -IS "$here/cm.py" data $capture | grep -c "^$1 "
+	python3 -IS "$here/pcap.py" data $capture | grep -c "^$1 "
 }
 
 connected_size()

@@ -18,8 +18,6 @@ Small jobs that no shell tool does, for the conformance suite.
     poke.py bound IF raw|dgram DATA-HEX     the same by a bound socket, without any address
     poke.py fuzz IF SEED COUNT [vnet|bypass]    send nonsense of many kinds; prints how much went
                                     out: as it is, with offload headers, or past the queue
-    poke.py wire FILE               the packets of UD queue pairs in a capture of the fabric: GID they
-                                    go to, or - without a GRH, and the first 4 octets; in hex
     poke.py scribble IF SEED COUNT  write nonsense to the files of the driver; prints how much was
                                     taken
     poke.py ioctl IF SEED COUNT     ask nonsense by ioctl; prints how much was done
@@ -197,21 +195,6 @@ def fuzz(interface, seed, count, how=''):
     print(sent)
 
 
-def wire(path):
-    with open(path, 'rb') as file:
-        data = file.read()
-    at = 24
-    while at + 16 <= len(data):
-        size = struct.unpack_from('=I', data, at + 8)[0]
-        packet = data[at + 16:at + 16 + size]
-        at += 16 + size
-        has_grh = packet[1] & 3 == 3
-        transport = packet[48 if has_grh else 8:]
-        # send only, to none of the queue pairs for management
-        if transport[0] == 0x64 and int.from_bytes(transport[5:8], 'big') > 1:
-            print(packet[32:48].hex() if has_grh else '-', transport[20:24].hex())
-
-
 def scribble(interface, seed, count):
     dice, taken = dice_of(seed), 0
     for _ in range(int(count)):
@@ -243,7 +226,7 @@ def ioctl(interface, seed, count):
 
 def main():
     jobs = {f.__name__: f for f in (write, udp, sniff, member, hold, packet, halens, bound, fuzz,
-                                    wire, scribble, ioctl)}
+                                    scribble, ioctl)}
     if len(sys.argv) < 2 or sys.argv[1] not in jobs:
         sys.exit(__doc__)
     jobs[sys.argv[1]](*sys.argv[2:])

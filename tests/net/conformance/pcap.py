@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """
-Connections, as they are seen in a capture of the fabric.
+What is seen in a capture of the fabric: connections, and datagrams.
 
-    cm.py messages FILE     the messages that make and end them, a line each: SLID, name, then what
+    pcap.py messages FILE   the messages that make and end them, a line each: SLID, name, then what
                             a REQ or REP says, as name=value; data= is what IPoIB adds to them
-    cm.py data FILE         who sent over connections: SLID, queue pair of the receiver, packets
+    pcap.py data FILE       who sent over connections: SLID, queue pair of the receiver, packets
+    pcap.py wire FILE       the packets of UD queue pairs: GID they go to, or - without a GRH, and
+                            the first 4 octets; in hex
 """
 import collections
 import struct
@@ -16,8 +18,16 @@ NAMES = {0x10: 'REQ', 0x11: 'MRA', 0x12: 'REJ', 0x13: 'REP', 0x14: 'RTU', 0x15: 
 SENDS = range(0, 6)
 
 
+def has_grh(packet):
+    return packet[1] & 3 == 3
+
+
+def source(packet):
+    return int.from_bytes(packet[6:8], 'big')
+
+
 def packets(path):
-    """SLID and what begins with the base transport header."""
+    """A packet, and what begins with its base transport header."""
     with open(path, 'rb') as file:
         data = file.read()
     at = 24
@@ -25,7 +35,7 @@ def packets(path):
         size = struct.unpack_from('=I', data, at + 8)[0]
         packet = data[at + 16:at + 16 + size]
         at += 16 + size
-        yield int.from_bytes(packet[6:8], 'big'), packet[48 if packet[1] & 3 == 3 else 8:]
+        yield packet, packet[48 if has_grh(packet) else 8:]
 
 
 def private(octets):
@@ -47,7 +57,7 @@ def reply(body):
 
 
 def messages(path):
-    for slid, transport in packets(path):
+    for packet, transport in packets(path):
         mad = transport[20:]
         # send only, to the queue pair for management, of the connection manager
         if transport[0] != 0x64 or transport[5:8] != b'\0\0\1' or mad[1] != 7:
@@ -56,16 +66,25 @@ def messages(path):
         if not name:
             continue
         says = {'REQ': request, 'REP': reply}.get(name, lambda body: {})(mad[24:])
-        print(slid, name, *(f'{key}={value}' for key, value in says.items()))
+        print(source(packet), name, *(f'{key}={value}' for key, value in says.items()))
 
 
 def data(path):
-    seen = collections.Counter((slid, int.from_bytes(transport[5:8], 'big'))
-                               for slid, transport in packets(path) if transport[0] in SENDS)
+    seen = collections.Counter((source(packet), int.from_bytes(transport[5:8], 'big'))
+                               for packet, transport in packets(path) if transport[0] in SENDS)
     for (slid, qpn), count in sorted(seen.items()):
         print(slid, f'{qpn:#x}', count)
 
 
-if len(sys.argv) != 3 or sys.argv[1] not in ('messages', 'data'):
+def wire(path):
+    for packet, transport in packets(path):
+        # send only, to none of the queue pairs for management
+        if transport[0] == 0x64 and int.from_bytes(transport[5:8], 'big') > 1:
+            print(packet[32:48].hex() if has_grh(packet) else '-', transport[20:24].hex())
+
+
+JOBS = {'messages': messages, 'data': data, 'wire': wire}
+
+if len(sys.argv) != 3 or sys.argv[1] not in JOBS:
     sys.exit(__doc__)
-{'messages': messages, 'data': data}[sys.argv[1]](sys.argv[2])
+JOBS[sys.argv[1]](sys.argv[2])
