@@ -11,15 +11,11 @@
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
 
-# shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+# shellcheck source=tests/net/cm-lib.sh
+. "$T_ROOT/tests/net/cm-lib.sh"
+only_ours "hostile peers"
 
-[ "$T_DRIVER" = ours ] || {
-	skip "hostile peers" "it is about our driver"
-	done_testing
-}
-
-file=/sys/kernel/debug/ipoib/${T_IF_A}_conn
+file=$debug/${T_IF_A}_conn
 foe_dir=/sys/kernel/debug/vib_foe
 dest=10.77.0.77		# the foe, as A knows it
 
@@ -36,7 +32,7 @@ foe()
 # count WORD: the number behind a word of the counters
 count()
 {
-	sed -n "s/.*\b$1:\? \([0-9]*\).*/\1/p" "$file" | head -n 1
+	numbers "$1" <"$file" | head -n 1
 }
 
 # accepted: connections of peers that there are now
@@ -74,11 +70,6 @@ sid()
 	echo "0x1000000000$qpn"
 }
 
-b_answers()
-{
-	ping -q -c 1 -W 1 "$T_IP4_B"
-}
-
 # mark NAME: a line in the kernel log; lines TEXT: how many have that text since then
 mark()
 {
@@ -96,11 +87,6 @@ no_more_than()
 {
 	echo "$2"
 	[ "$2" -le "$1" ]
-}
-
-lost()
-{
-	sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p'
 }
 
 # refuse NAME heard|unheard REQUEST: 50 requests that nobody grants; does the driver hear of them?
@@ -148,7 +134,7 @@ suite_requests()
 	check "requests: there is a line about refusals" [ "$(lines refused)" -ge 1 ]
 	check "requests: not one for each" no_more_than 60 "$(lines refused)"
 	check "requests: nonsense instead" foe stray n=500 attr=0x10
-	check "requests: B answers" b_answers
+	check "requests: B answers" ping_b
 }
 
 suite_strays()
@@ -159,7 +145,7 @@ suite_strays()
 	for attr in 0x11 0x12 0x13 0x14 0x15 0x16 0x17 0x18 0x19 0x1a 0x1b; do
 		check "strays: 300 messages of type $attr" foe stray n=300 attr="$attr"
 	done
-	check "strays: B answers" b_answers
+	check "strays: B answers" ping_b
 	check "strays: nothing came of it" accepted_is 0
 }
 
@@ -205,7 +191,7 @@ suite_granted()
 	ip neigh del "$dest" dev "$T_IF_A"
 	ip link set "$T_IF_A" down
 	is "granted: nothing is left" "$(grep -c '^to ' "$file")" 0
-	up_again
+	up_a
 }
 
 result_of()
@@ -231,7 +217,7 @@ suite_frames()
 	check "frames: counted" wait_for 5 sh -c "[ \$(cat /sys/class/net/$T_IF_A/statistics/rx_length_errors) = $((before + 8)) ]"
 	check "frames: a line" [ "$(lines "$T_IF_A: connection")" -ge 1 ]
 	check "frames: all have gone" wait_for 20 accepted_is 0
-	check "frames: B answers" b_answers
+	check "frames: B answers" ping_b
 	# long messages are noticed by the fabric, too
 	vib_reset
 }
@@ -245,16 +231,9 @@ suite_crowd()
 	check "crowd: most are refused" wait_for 20 grown_to refused 400
 	accepted=$(accepted)
 	check "crowd: $accepted are granted" [ "$accepted" -gt 0 -a "$accepted" -le 64 ]
-	check "crowd: B answers" b_answers
+	check "crowd: B answers" ping_b
 	ip link set "$T_IF_A" down
-	up_again
-}
-
-up_again()
-{
-	ip link set "$T_IF_A" up
-	ip addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
-	wait_carrier 30
+	up_a
 }
 
 free_kb()
@@ -296,22 +275,22 @@ suite_flood()
 	rm "$out.on"
 	wait "$pinger"
 	is "flood: no ping to B was lost" "$(lost <"$out" | sort -u)" 0
-	check "flood: B answers" b_answers
+	check "flood: B answers" ping_b
 	begin=${EPOCHREALTIME/./}
 	check "flood: down" ip link set "$T_IF_A" down
 	took=$((${EPOCHREALTIME/./} - begin))
 	check "flood: in less than 6 s ($((took / 1000)) ms)" [ "$took" -lt 6000000 ]
 	is "flood: no connection is left" "$(accepted)" 0
-	check "flood: no queue pair is left" wait_for 20 sh -c "[ \$(sed -n 's/^rc=\([0-9]*\).*/\1/p' /sys/kernel/debug/vib/objects) -le $before ]"
-	up_again
-	check "flood: B answers after that" wait_for 20 b_answers
+	check "flood: no queue pair is left" wait_for 20 qps_at_most "$before"
+	up_a
+	check "flood: B answers after that" wait_for 20 ping_b
 	check "flood: memory is back" no_more_than 65536 $((free - $(free_kb)))
 	rm -f "$out"
 }
 
 check "the foe" insmod "$T_ROOT/build/$(uname -r)/vib/vib_foe.ko"
 check "A in connected mode" sh -c "echo connected >/sys/class/net/$T_IF_A/mode"
-check "B answers" wait_for 20 b_answers
+check "B answers" wait_for 20 ping_b
 [ $# -gt 0 ] || set -- requests strays granted frames crowd flood
 for suite; do
 	note "$suite, after $SECONDS s"

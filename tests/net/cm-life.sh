@@ -12,16 +12,10 @@
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317,SC2119
 
-# shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+# shellcheck source=tests/net/cm-lib.sh
+. "$T_ROOT/tests/net/cm-lib.sh"
+only_ours "life of connections"
 
-[ "$T_DRIVER" = ours ] || {
-	skip "life of connections" "it is about our driver"
-	done_testing
-}
-
-debug=/sys/kernel/debug/ipoib
-params=/sys/module/ib_ipoib/parameters
 pairs=0
 
 connected()
@@ -47,15 +41,10 @@ children_live()
 	live "$1" "$debug"/c[ab]*_conn
 }
 
-no_qps()
-{
-	[ "$(vib objects rc)" = 0 ]
-}
-
 # total WORD: sum of that count over all interfaces
 total()
 {
-	cat "$debug"/*_conn | sed -n "s/.*\b$1:\? \([0-9]*\).*/\1/p" | awk '{ n += $1 } END { print n + 0 }'
+	cat "$debug"/*_conn | numbers "$1" | awk '{ n += $1 } END { print n + 0 }'
 }
 
 # Children of both sides in connected mode, as many as $pairs says, a network for each pair
@@ -127,7 +116,7 @@ suite_dials()
 		"$(total silent) silent, $(total broken) broken"
 	check "dials: each was asked for" [ $(($(total asked_for) - asked)) -ge $((2 * pairs * rounds)) ]
 	is "dials: none was rejected" "$(total rejected)" 0
-	check "dials: no queue pair is left" wait_for 20 sh -c "[ \"\$(sed -n 's/^rc=\([0-9]*\).*/\1/p' /sys/kernel/debug/vib/objects)\" -le $before ]"
+	check "dials: no queue pair is left" wait_for 20 qps_at_most "$before"
 	echo 0 >"$params/conn_idle"
 	sysctl -qw net.ipv4.neigh.default.gc_interval="$was_gc"
 	pairs_delete
@@ -172,7 +161,7 @@ suite_sm()
 	check "sm: the next one" wait_for 30 sm_ports_active
 	wait "$STARTED"
 	is "sm: no ping is lost to a change of the manager" \
-		"$(sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p' "$T_OUT/sm")" 0
+		"$(lost <"$T_OUT/sm")" 0
 	check "sm: A's connection is the same" live 2 "$debug/${T_IF_A}_conn" "$debug/${T_IF_B}_conn"
 	rm -f "$T_OUT/sm"
 }
@@ -189,28 +178,16 @@ suite_hca()
 		sm_stop
 		check "hca: removed ${how:-in good order}" timeout 60 sh -c "echo hca del vib0 $how >$T_CTL"
 		stop "$STARTED"
-		check "hca: no queue pair is left" no_qps
+		check "hca: no queue pair is left" qps_at_most 0
 		check "hca: back" timeout 60 sh -c "echo hca add vib0 ports=2 sw=sw0 >$T_CTL"
-		restore
+		b_back
+		addressed_a
 		sm_start
 		check "hca: carrier" wait_carrier 30
-		check "hca: B answers" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+		check "hca: B answers" wait_for 20 ping_b
 	done
 	connected
 	check "hca: connected again" wait_for 20 large
-}
-
-# As the guest had set it up
-restore()
-{
-	wait_for 20 test -e "/sys/class/net/$T_IF_B"
-	ip link set "$T_IF_B" netns "$T_NS_B"
-	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
-	ip addr add "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
-	ip link set "$T_IF_A" up
-	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
-	in_b ip addr add "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
-	in_b ip link set "$T_IF_B" up
 }
 
 suite_unload()
@@ -231,10 +208,11 @@ suite_unload()
 	for i in "${floods[@]}"; do
 		stop "$i"
 	done
-	check "unload: no queue pair is left" no_qps
+	check "unload: no queue pair is left" qps_at_most 0
 	pairs=0
 	check "unload: loaded again" modprobe ib_ipoib
-	restore
+	b_back
+	addressed_a
 	check "unload: carrier" wait_carrier 30
 	connected
 	check "unload: B answers" wait_for 20 large

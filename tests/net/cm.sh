@@ -10,16 +10,9 @@
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
 
-# shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
-
-[ "$T_DRIVER" = ours ] || {
-	skip "connected mode" "it is about our driver"
-	done_testing
-}
-
-debug=/sys/kernel/debug/ipoib
-params=/sys/module/ib_ipoib/parameters
+# shellcheck source=tests/net/cm-lib.sh
+. "$T_ROOT/tests/net/cm-lib.sh"
+only_ours "connected mode"
 
 case $T_KERNEL in
 debug) toggles=20 mb=4 ;;
@@ -44,9 +37,7 @@ bounce_a()
 {
 	ip link set "$T_IF_A" down
 	${1:+"$@"}
-	ip link set "$T_IF_A" up
-	ip addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
-	wait_carrier 20
+	up_a
 }
 
 conn_file()
@@ -57,7 +48,7 @@ conn_file()
 # count a|b WORD: the number behind a word of the counters there
 count()
 {
-	conn_file "$1" | sed -n "s/.*\b$2:\? \([0-9]*\).*/\1/p" | head -n 1
+	conn_file "$1" | numbers "$2" | head -n 1
 }
 
 # live a|b to|from [STATE]: it has such a connection
@@ -95,13 +86,8 @@ both()
 connect()
 {
 	both connected
-	wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B" >/dev/null
+	wait_for 20 ping_b >/dev/null
 	wait_for 20 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn" >/dev/null
-}
-
-lost()
-{
-	sed -n 's/.* \([0-9.]*\)% packet loss.*/\1/p'
 }
 
 suite_mode()
@@ -265,7 +251,7 @@ suite_broken()
 	in_b ip addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
 	wait_carrier 20
 	ctl fault vib0:2 clear
-	check "broken: a peer that has forgotten us is reached" wait_for 6 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "broken: a peer that has forgotten us is reached" wait_for 6 ping_b
 	check "broken: and connected again" wait_for 15 sh -c "ping -q -c 1 -W 1 -s 30000 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
 	vib_reset
 	both datagram
@@ -327,11 +313,11 @@ suite_link()
 	wait_for 10 sh -c "! carrier_b" || true
 	ctl link vib0:2 up
 	wait_carrier 30
-	check "link: B is reached after its port was down" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "link: B is reached after its port was down" wait_for 20 ping_b
 	check "link: by large packets too" wait_for 30 ping -q -c 1 -W 2 -s 40000 "$T_IP4_B"
 	ctl link vib0:1 bounce 200
 	wait_carrier 30
-	check "link: after a bounce of A" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "link: after a bounce of A" wait_for 20 ping_b
 	check "link: by large packets too" wait_for 30 ping -q -c 1 -W 2 -s 40000 "$T_IP4_B"
 	ctl set vib0:1 rereg
 	is "link: the subnet manager wants us to register again" \
@@ -371,7 +357,7 @@ suite_life()
 	check "life: loaded again" modprobe ib_ipoib
 	wait_for 20 test -e "/sys/class/net/$T_IF_A"
 	restore
-	check "life: B answers" wait_for 30 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "life: B answers" wait_for 30 ping_b
 }
 
 # As the guest had set it up
