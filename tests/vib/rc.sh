@@ -70,7 +70,7 @@ connected()
 	done
 }
 
-# ping_b COUNT SIZE [OPTION...]: one after the other, all have to be answered
+# ping_b COUNT SIZE [OPTION...]: one after the other, one at least has to be answered
 ping_b()
 {
 	ping -q -c "$1" -i 0.1 -W 5 -s "$2" "${@:3}" "$T_IP4_B"
@@ -85,6 +85,13 @@ ping_a()
 talks()
 {
 	ping_b 1 50000 -M "do"
+}
+
+# A ping hears the answers to all others, too, until a stranger's makes it install a filter: beside a
+# flood of long packets its first answer mostly finds its socket full
+talks_under_load()
+{
+	ping_b 5 50000 -M "do"
 }
 
 talks_back()
@@ -281,7 +288,7 @@ part_links()
 		ctl link vib0:1 bounce 100
 		wait_carrier 60
 	done
-	check "bounces under load" wait_for 60 talks
+	check "bounces under load" wait_for 60 talks_under_load
 	stop "$STARTED"
 	check "B goes down" in_b ip link set "$T_IF_B" down
 	ping_b 1 100 >/dev/null
@@ -326,6 +333,7 @@ part_plug()
 		start ping -q -f -s 30000 10.88.0.2
 		check "there are connections" wait_for 20 grep -q type=rc "$DBG/vib1/qps"
 		check "it goes while it sends ${how:-by itself}" ctl hca del vib1 ${how:+"$how"}
+		stop "$STARTED"
 		check "the first one works" wait_for 60 talks
 	done
 	# what B still sends may meet a queue pair of the same number in the next vib1
