@@ -126,8 +126,9 @@ spoilt()
 	else
 		check_not "$name: no traffic" ping -q -c 2 -i 0.3 -W 1 "$T_IP4_B"
 	fi
-	ctl sa rule sw0 clear
+	# before the rule goes: a driver that asks time and again may do so right after it
 	old=$(sa path)
+	ctl sa rule sw0 clear
 	[ "$works" != believed ] || forget
 	check "$name: over" answers
 	[ "$works" = yes ] || check "$name: asked again" test "$(sa path)" -gt "$old"
