@@ -16,8 +16,9 @@ set -u
 meter=$1
 name=$2
 count=${BENCH_COUNT:-40000}
-rounds=${BENCH_ROUNDS:-5000}
-bytes=${BENCH_BYTES:-192M}
+# many, so that a sweep of the subnet manager in their midst does not tell
+rounds=${BENCH_ROUNDS:-15000}
+bytes=${BENCH_BYTES:-512M}
 costs=/sys/kernel/debug/vib/cost
 server=
 
