@@ -10,9 +10,9 @@ set -u
 here=$(dirname "${BASH_SOURCE[0]}")
 table=${1:-$here/field.txt}
 
-# all labels there are; of connected mode those that have a test so far
+# all labels there are
 labels="B01 B02 B04 B05 B06 B07 B09 B10 B11 B12 B13 B15 B16 B18 B19 B21 B23 B26 B28 B31 B32 B33
-	B35 B37 B40 B42 B43 B49 B51 B53 B54 B55 B57 B58 B60"
+	B35 B37 B40 B42 B43 B44 B45 B46 B47 B49 B51 B53 B54 B55 B57 B58 B60"
 
 passed=0 failed=0
 declare -A seen=()
