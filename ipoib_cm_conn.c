@@ -452,14 +452,14 @@ static void conn_fail(struct ipoib_conn *c)
 /* Ask for a connection as soon as the path is known */
 static void conn_try(struct ipoib_conn *c)
 {
-	struct sa_path_rec *rec = ipoib_path_record(c->target);
+	struct sa_path_rec rec;
 	int err;
 
-	if (!rec) {
+	if (!ipoib_path_record(c->target, &rec)) {
 		conn_due(c, IPOIB_CM_PATIENCE);
 		return;
 	}
-	err = conn_dial(c, rec);
+	err = conn_dial(c, &rec);
 	if (err) {
 		netdev_warn_once(c->dev->dev, "cannot ask for a connection: %pe\n",
 				 ERR_PTR(err));
@@ -634,12 +634,12 @@ static void conn_refused(struct ipoib_conn *c, unsigned long news)
 
 static bool conn_moved_away(struct ipoib_conn *c, unsigned long news)
 {
-	struct sa_path_rec *rec;
+	struct sa_path_rec rec;
 
 	if (!(news & IPOIB_NEWS_PATH) || !c->active)
 		return false;
-	rec = ipoib_path_record(c->target);
-	return rec && be32_to_cpu(sa_path_get_dlid(rec)) != c->dlid;
+	return ipoib_path_record(c->target, &rec) &&
+	       be32_to_cpu(sa_path_get_dlid(&rec)) != c->dlid;
 }
 
 static void conn_step_live(struct ipoib_conn *c, unsigned long news)

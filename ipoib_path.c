@@ -46,39 +46,46 @@
 #define IPOIB_PATH_AGE		(900 * HZ)		/* of a record */
 #define IPOIB_PATH_QUERIES	64			/* at a time */
 
+/* what is kept of a record: what comes before that, the path knows already */
+#define IPOIB_PATH_REC_SKIP	offsetof(struct sa_path_rec, flow_label)
+#define IPOIB_PATH_REC_KEPT	\
+	(offsetofend(struct sa_path_rec, flags) - IPOIB_PATH_REC_SKIP)
+
 /**
  * struct ipoib_path - a path to a port
  * @t: what packets see of it
- * @asking: a query is under way.  Under ctl_mutex
+ * @query: handle of the query under way, to cancel it.  Under ctl_mutex
  * @query_id: its number, to cancel it
- * @query: its handle, to cancel it
- * @next_try: no query before this time, valid with @paused
+ * @asking: there is one
  * @paused: the last query failed
  * @stale: the address handle should be asked for anew
- * @born: time of the record
  * @doubtful: the port may have moved; any context
+ * @next_try: no query before this time, valid with @paused
+ * @born: time of the record
  * @dlid: LID in the record, valid with an address handle; read in any context
  * @heard: LID that the port was last heard from and that is no news any more
  * @answered: the SA has called back; under t.lock, with the two below
  * @status: what it said
- * @rec: the path record, if it said yes
+ * @rec: the path record, if it said yes, but for what comes first in one
+ *
+ * There may be thousands, and this fits into 256 bytes.
  */
 struct ipoib_path {
 	struct ipoib_target t;
-	bool asking;
-	int query_id;
 	struct ib_sa_query *query;
-	unsigned long next_try;
+	int query_id;
+	bool asking;
 	bool paused;
 	bool stale;
-	unsigned long born;
 	bool doubtful;
+	unsigned long next_try;
+	unsigned long born;
 	u16 dlid;
 	u16 heard;
 
 	bool answered;
 	int status;
-	struct sa_path_rec rec;
+	u8 rec[IPOIB_PATH_REC_KEPT];
 };
 
 static struct ipoib_path *to_path(struct ipoib_target *t)
@@ -116,6 +123,15 @@ struct ipoib_target *ipoib_path_make(struct ipoib_dev *d, const u8 *gid)
 	return t;
 }
 
+static void path_get_record(const struct ipoib_path *path,
+			    struct sa_path_rec *rec)
+{
+	memset(rec, 0, sizeof(*rec));
+	rec->sgid = path->t.dev->gid;
+	rec->dgid = path->t.gid;
+	memcpy((u8 *)rec + IPOIB_PATH_REC_SKIP, path->rec, sizeof(path->rec));
+}
+
 static void path_answer(int status, struct sa_path_rec *rec,
 			unsigned int num, void *ctx)
 {
@@ -125,7 +141,8 @@ static void path_answer(int status, struct sa_path_rec *rec,
 	spin_lock_bh(&path->t.lock);
 	path->status = status;
 	if (!status && rec && num)
-		path->rec = *rec;
+		memcpy(path->rec, (u8 *)rec + IPOIB_PATH_REC_SKIP,
+		       sizeof(path->rec));
 	else if (!status)
 		path->status = -EINVAL;
 	path->answered = true;
@@ -196,14 +213,17 @@ static int path_use(struct ipoib_path *path)
 {
 	struct ipoib_dev *d = path->t.dev;
 	struct rdma_ah_attr attr = {};
+	struct sa_path_rec rec;
 	int err;
 
-	err = ib_init_ah_attr_from_path(d->ca, d->port, &path->rec, &attr,
-					NULL);
+	path_get_record(path, &rec);
+	err = ib_init_ah_attr_from_path(d->ca, d->port, &rec, &attr, NULL);
 	if (err)
 		return err;
 	err = ipoib_target_set_ah(&path->t, &attr);
 	rdma_destroy_ah_attr(&attr);
+	if (!err)
+		WRITE_ONCE(path->dlid, be32_to_cpu(sa_path_get_dlid(&rec)));
 	return err;
 }
 
@@ -218,8 +238,6 @@ static void path_answered(struct ipoib_path *path)
 	if (!err) {
 		path->paused = false;
 		WRITE_ONCE(path->born, jiffies);
-		WRITE_ONCE(path->dlid,
-			   be32_to_cpu(sa_path_get_dlid(&path->rec)));
 		return;
 	}
 
@@ -416,15 +434,17 @@ void ipoib_path_unlisten(void)
 /**
  * ipoib_path_record - what the SA says about a path
  * @t: the path's target
+ * @rec: takes it
  *
  * Context: ctl_mutex.
- * Return: the record, or NULL while it is not known.
+ * Return: true, or false while it is not known.
  */
-struct sa_path_rec *ipoib_path_record(struct ipoib_target *t)
+bool ipoib_path_record(struct ipoib_target *t, struct sa_path_rec *rec)
 {
 	if (!rcu_access_pointer(t->ah) && !t->next_ah)
-		return NULL;
-	return &to_path(t)->rec;
+		return false;
+	path_get_record(to_path(t), rec);
+	return true;
 }
 
 /**
@@ -452,17 +472,18 @@ void ipoib_path_kill(struct ipoib_target *t)
  */
 void ipoib_path_show(struct ipoib_target *t, struct seq_file *s)
 {
-	struct sa_path_rec *rec = &to_path(t)->rec;
 	bool complete = rcu_access_pointer(t->ah);
+	struct sa_path_rec rec;
 	int rate;
 
 	seq_printf(s, "  complete: %6s\n", str_yes_no(complete));
 	if (!complete)
 		return;
 
-	rate = ib_rate_to_mbps(rec->rate);
+	path_get_record(to_path(t), &rec);
+	rate = ib_rate_to_mbps(rec.rate);
 	seq_printf(s, "  DLID:     0x%04x\n",
-		   be32_to_cpu(sa_path_get_dlid(rec)));
-	seq_printf(s, "  SL: %12d\n", rec->sl);
+		   be32_to_cpu(sa_path_get_dlid(&rec)));
+	seq_printf(s, "  SL: %12d\n", rec.sl);
 	seq_printf(s, "  rate: %8d.%d Gb/sec\n", rate / 1000, rate % 1000);
 }

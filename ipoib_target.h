@@ -26,19 +26,23 @@ enum ipoib_target_kind {
 /**
  * struct ipoib_ah - an address handle of the HCA
  * @ah: the handle
- * @dev: interface that it was made for
- * @rcu: waits for transmit to let go of it
- * @retired: place in dev->retired
- * @reaping: place in dev->reaping
- * @stamp: ring index that has to pass before the handle is destroyed
+ * @dev: interface that it was made for, until it is retired
+ * @stamp: ring index that has to pass before the handle is destroyed, then
+ * @rcu: first waits for transmit to let go of it,
+ * @retired: then has a place in dev->retired,
+ * @reaping: and in the end in dev->reaping
  */
 struct ipoib_ah {
 	struct ib_ah *ah;
-	struct ipoib_dev *dev;
-	struct rcu_head rcu;
-	struct llist_node retired;
-	struct list_head reaping;
-	u32 stamp;
+	union {
+		struct ipoib_dev *dev;
+		u32 stamp;
+	};
+	union {
+		struct rcu_head rcu;
+		struct llist_node retired;
+		struct list_head reaping;
+	};
 };
 
 /**
@@ -61,13 +65,13 @@ struct ipoib_ah {
  *	of the SA in the embedding object
  * @parked: packets that wait for @ah, still with their pseudo header
  * @parked_bytes: truesize of the packets parked
- * @next_ah: handle to be published once @parked is empty.  Under ctl_mutex
  * @ref: table, lists and callbacks hold one each
+ * @next_ah: handle to be published once @parked is empty.  Under ctl_mutex
  * @dev: interface
  * @todo: place in dev->todo, empty when not queued; queueing holds a reference
  * @later: place in dev->later or dev->query_line; holds a reference
  * @all: place in dev->all_targets
- * @rcu: end of life
+ * @rcu: end of life; it is in no list any more
  */
 struct ipoib_target {
 	struct rhash_head node;
@@ -85,13 +89,15 @@ struct ipoib_target {
 	spinlock_t lock;
 	struct sk_buff_head parked;
 	u32 parked_bytes;
-	struct ipoib_ah *next_ah;
 	refcount_t ref;
+	struct ipoib_ah *next_ah;
 	struct ipoib_dev *dev;
 	struct list_head todo;
 	struct list_head later;
-	struct list_head all;
-	struct rcu_head rcu;
+	union {
+		struct list_head all;
+		struct rcu_head rcu;
+	};
 };
 
 int ipoib_target_table_init(struct ipoib_dev *d);
