@@ -42,6 +42,7 @@
 #include "ipoib_hdr.h"
 #include "ipoib_policy.h"
 #include "ipoib_rx.h"
+#include "ipoib_target.h"
 #include "ipoib_tx.h"
 
 #define IPOIB_DRV_NAME		"ib_ipoib"
@@ -73,6 +74,7 @@ struct ipoib_hca {
  * @qkey: Q_Key of the broadcast group, written before @ready
  * @mtu: IB MTU of the broadcast group in bytes
  * @round: number of the last comparison with the device list
+ * @failing: groups whose last join failed
  *
  * All under ctl_mutex, but @qkey and @mtu are read by transmit.
  */
@@ -83,6 +85,7 @@ struct ipoib_mcast {
 	u32 qkey;
 	u32 mtu;
 	u32 round;
+	u32 failing;
 };
 
 /**
@@ -100,14 +103,13 @@ struct ipoib_mcast {
  * @targets: paths and groups by GID; RCU read
  * @all_targets: T tbl_lock: the same as a list
  * @tbl_lock: guards @all_targets and @strangers
- * @strangers: T tbl_lock: targets that packets have made and that are not
- *	known to exist; read in any context
+ * @strangers: T tbl_lock: paths that packets have made and that are not known
+ *	to exist, and groups that packets alone have made; read in any context
  * @todo_lock: guards @todo
  * @todo: T todo_lock: targets that wait for the worker
  * @later: C targets that wait for a time
  * @later_at: C the earliest of these times, valid when @later is not empty
- * @queries: C path queries under way
- * @query_line: C paths that wait for their turn to be asked for
+ * @lines: C paths that ask the SA or wait for their turn, and groups that do
  * @events: A mask of IPOIB_EV_* not yet seen by the worker
  * @ctl_mutex: serialises worker, open and stop
  * @state: C state of the interface, read anywhere
@@ -169,9 +171,8 @@ struct ipoib_dev {
 	struct list_head todo;
 	struct list_head later;
 	unsigned long later_at;
-	u32 queries;
-	u32 strangers;
-	struct list_head query_line;
+	struct ipoib_line lines[IPOIB_TARGET_KINDS];
+	u32 strangers[IPOIB_TARGET_KINDS];
 	atomic_t events;
 
 	/* serialises worker, open and stop */

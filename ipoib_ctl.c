@@ -371,7 +371,7 @@ static void ctl_run_targets(struct ipoib_dev *d)
 	ipoib_mcast_run(d);
 	ipoib_target_wake_later(d, false);
 	ipoib_target_visit_todo(d, ctl_step);
-	ipoib_path_run(d);
+	ipoib_target_run_lines(d);
 	/* the broadcast group may just have become ready */
 	ipoib_mcast_run(d);
 	ctl_sweep(d);

@@ -193,8 +193,10 @@ static int state_show(struct seq_file *s, void *unused)
 		   d->pkey_found ? "" : " (not in the table)");
 	seq_printf(s, "qkey: 0x%08x\n", d->mcast.qkey);
 	seq_printf(s, "group_mtu: %u\n", d->mcast.mtu);
-	seq_printf(s, "targets: %u, not known yet: %u\n",
-		   atomic_read(&d->targets.nelems), READ_ONCE(d->strangers));
+	seq_printf(s, "targets: %u, groups sent to only: %u, not known yet: %u\n",
+		   atomic_read(&d->targets.nelems),
+		   READ_ONCE(d->strangers[IPOIB_TARGET_GROUP]),
+		   READ_ONCE(d->strangers[IPOIB_TARGET_PATH]));
 	seq_printf(s, "parked: %u packets, %u bytes\n", parked, parked_bytes);
 	seq_printf(s, "send_ring: %u of %u in use%s\n",
 		   ipoib_ring_used(d->txq.head, d->txq.tail), d->txq.size,

@@ -14,6 +14,10 @@
  * member and not attached; should the SM not know that join state, a plain full
  * membership takes its place.
  *
+ * Programs may ask for thousands of groups.  These line up for the SA, but for
+ * the broadcast group, which does not wait.  A fabric has only so many groups:
+ * the more of ours fail, the longer is the pause before each tries again.
+ *
  * When the SM asks us to register again a group joins anew but stays attached
  * and keeps its address handle, so that nothing is lost meanwhile.
  *
@@ -25,6 +29,7 @@
  */
 #include "ipoib_multicast.h"
 
+#include <linux/ratelimit.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string_choices.h>
@@ -50,13 +55,17 @@
 	 IB_SA_MCMEMBER_REC_HOP_LIMIT)
 
 #define IPOIB_MCAST_EXACTLY	2	/* selector of MTU and rate */
-#define IPOIB_MCAST_WARNINGS	20	/* for one group */
+#define IPOIB_MCAST_WARNINGS	20	/* for one group, and in ten seconds */
+#define IPOIB_MCAST_RETRIES	64	/* in a second, of all groups */
 #define IPOIB_MCAST_NO_SM	msecs_to_jiffies(50)
+
+static DEFINE_RATELIMIT_STATE(mcast_warnings, 10 * HZ, IPOIB_MCAST_WARNINGS);
 
 /**
  * struct ipoib_group - a multicast group
  * @t: what packets see of it
  * @mc: membership at the SA, or a join under way
+ * @asking: a join is under way that others wait for
  * @joined: @mc is a membership
  * @listed: the stack wants to receive from it
  * @fallback: send-only, joined as full member for an old SM
@@ -78,6 +87,7 @@
 struct ipoib_group {
 	struct ipoib_target t;
 	struct ib_sa_multicast *mc;
+	bool asking;
 	bool joined;
 	bool listed;
 	bool fallback;
@@ -207,7 +217,8 @@ static void group_warn(struct ipoib_group *g, int status)
 
 	if (group_join_state(g) == IPOIB_JOIN_SENDONLY)
 		quiet = true;
-	if (quiet || g->tries > IPOIB_MCAST_WARNINGS) {
+	if (quiet || g->tries >= IPOIB_MCAST_WARNINGS ||
+	    !__ratelimit(&mcast_warnings)) {
 		ipoib_mcast_dbg(g->t.dev, "join of %pI6 failed: %pe\n",
 				g->t.gid.raw, ERR_PTR(status));
 		return;
@@ -216,8 +227,16 @@ static void group_warn(struct ipoib_group *g, int status)
 		    g->t.gid.raw, ERR_PTR(status));
 }
 
+static void group_has_asked(struct ipoib_group *g)
+{
+	if (g->asking)
+		ipoib_target_has_asked(&g->t);
+	g->asking = false;
+}
+
 static void group_free_mc(struct ipoib_group *g)
 {
+	group_has_asked(g);
 	if (g->mc)
 		ib_sa_free_multicast(g->mc);
 	g->mc = NULL;
@@ -242,34 +261,53 @@ static bool group_gave_up(const struct ipoib_group *g)
 	       g->tries >= IPOIB_SENDONLY_TRIES;
 }
 
+/* Forget that joins failed, and do not wait before the next one */
+static void group_start_over(struct ipoib_group *g)
+{
+	if (g->tries)
+		g->t.dev->mcast.failing--;
+	g->tries = 0;
+	g->backoff = 0;
+	g->next_try = jiffies;
+}
+
+static void group_pause(struct ipoib_group *g)
+{
+	u32 least = g->t.dev->mcast.failing / IPOIB_MCAST_RETRIES;
+
+	if (group_is_bcast(g))
+		least = 0;
+	g->backoff = ipoib_policy_backoff(g->backoff);
+	g->next_try = jiffies + max(g->backoff, least) * HZ;
+}
+
 static void group_failed(struct ipoib_group *g, int status)
 {
 	group_free_mc(g);
-	g->tries++;
 	g->last_error = status;
 	group_warn(g, status);
-
 	if (status == -EAGAIN) {
 		/* no SM to ask yet */
-		g->tries--;
 		g->next_try = jiffies + IPOIB_MCAST_NO_SM;
-	} else if (status == -EINVAL && !g->fallback &&
-		   group_join_state(g) == IPOIB_JOIN_SENDONLY) {
+		return;
+	}
+
+	if (!g->tries++)
+		g->t.dev->mcast.failing++;
+	if (status == -EINVAL && !g->fallback &&
+	    group_join_state(g) == IPOIB_JOIN_SENDONLY) {
 		g->fallback = true;
 		g->next_try = jiffies;
 	} else {
-		g->backoff = ipoib_policy_backoff(g->backoff);
-		g->next_try = jiffies + g->backoff * HZ;
+		group_pause(g);
 	}
 	if (!group_gave_up(g))
 		return;
 
 	/* start over when somebody sends again */
 	ipoib_target_purge(&g->t, SKB_DROP_REASON_NEIGH_FAILED);
-	g->tries = 0;
-	g->backoff = 0;
+	group_start_over(g);
 	g->fallback = false;
-	g->next_try = jiffies;
 	WRITE_ONCE(g->t.wanted, true);
 }
 
@@ -363,8 +401,7 @@ static void group_answered(struct ipoib_group *g, int status)
 			be16_to_cpu(g->rec.mlid));
 	g->joined = true;
 	g->last_error = 0;
-	g->tries = 0;
-	g->backoff = 0;
+	group_start_over(g);
 	if (group_is_bcast(g))
 		mcast_now_ready(d);
 }
@@ -389,6 +426,14 @@ static void group_join(struct ipoib_group *g)
 		g->mc = mc;
 }
 
+static bool group_may_ask(struct ipoib_group *g)
+{
+	if (group_is_bcast(g))
+		return true;
+	g->asking = ipoib_target_may_ask(&g->t);
+	return g->asking;
+}
+
 static void group_try(struct ipoib_group *g)
 {
 	struct ipoib_dev *d = g->t.dev;
@@ -406,8 +451,11 @@ static void group_try(struct ipoib_group *g)
 		return;
 	}
 
-	if (!time_before(jiffies, g->next_try))
+	if (!time_before(jiffies, g->next_try)) {
+		if (!group_may_ask(g))
+			return;
 		group_join(g);
+	}
 	if (!g->mc)
 		ipoib_target_later(&g->t, g->next_try);
 }
@@ -433,8 +481,10 @@ void ipoib_mcast_step(struct ipoib_target *t)
 	g->answered = false;
 	spin_unlock_bh(&t->lock);
 
-	if (answered && g->mc)
+	if (answered && g->mc) {
+		group_has_asked(g);
 		group_answered(g, status);
+	}
 	ipoib_target_resume(t);
 	group_try(g);
 }
@@ -454,6 +504,7 @@ void ipoib_mcast_kill(struct ipoib_target *t)
 	if (g->joined)
 		trace_ipoib_leave(t->dev->dev, t->gid.raw, 0);
 	group_free_mc(g);
+	group_start_over(g);
 	group_detach(g);
 	ipoib_target_kill(t);
 }
@@ -487,10 +538,8 @@ void ipoib_mcast_rejoin(struct ipoib_target *t)
 	struct ipoib_group *g = to_group(t);
 
 	group_free_mc(g);
-	g->tries = 0;
-	g->backoff = 0;
+	group_start_over(g);
 	g->fallback = false;
-	g->next_try = jiffies;
 	if (group_is_bcast(g))
 		t->dev->mcast.ready = false;
 	ipoib_target_queue(t);
@@ -582,6 +631,7 @@ static void mcast_make_bcast(struct ipoib_dev *d)
 	ipoib_target_get(t);
 	rcu_read_unlock();
 
+	ipoib_target_known(t);
 	d->mcast.bcast = to_group(t);
 	memcpy(d->rxq.self.mgid, t->gid.raw, IPOIB_GID_LEN);
 	ipoib_target_queue(t);
@@ -663,11 +713,10 @@ static void mcast_list_one(struct ipoib_dev *d, const u8 *mgid)
 	if (!g->listed && !group_is_bcast(g)) {
 		/* so far we only sent: become a full member */
 		group_free_mc(g);
-		g->tries = 0;
-		g->backoff = 0;
-		g->next_try = jiffies;
+		group_start_over(g);
 	}
 	g->listed = true;
+	ipoib_target_known(t);
 	ipoib_target_queue(t);
 }
 

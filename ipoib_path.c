@@ -16,9 +16,7 @@
  * such port.  After a failure the packets parked are dropped and the next
  * question waits: a dead peer costs the SA two queries in three seconds.  The
  * pause is shorter when the SA itself was silent, for both ends of a path may
- * be in one when it returns.  Many
- * paths are not asked for at once, lest the SA drown and its answers come late:
- * they line up.
+ * be in one when it returns.  Paths line up for the SA.
  *
  * The SA calls back in process context, at any time until the query is done;
  * the query holds a reference to the path, and keeps the interface alive.
@@ -44,7 +42,6 @@
 #define IPOIB_PATH_PAUSE_SILENT	msecs_to_jiffies(500)	/* no answer */
 #define IPOIB_PATH_PAUSE_NO_SM	msecs_to_jiffies(100)	/* no SM known yet */
 #define IPOIB_PATH_AGE		(900 * HZ)		/* of a record */
-#define IPOIB_PATH_QUERIES	64			/* at a time */
 
 /* what is kept of a record: what comes before that, the path knows already */
 #define IPOIB_PATH_REC_SKIP	offsetof(struct sa_path_rec, flow_label)
@@ -183,7 +180,6 @@ static void path_ask(struct ipoib_path *path)
 							 SA_PATH_REC_TYPE_IB;
 	ipoib_dbg(d, "path query for %pI6\n", path->t.gid.raw);
 	path->asking = true;
-	d->queries++;
 	ipoib_target_get(&path->t);
 	ipoib_async_begin(d);
 	id = ib_sa_path_rec_get(&ipoib_sa_client, d->ca, d->port, &rec,
@@ -199,7 +195,7 @@ static void path_ask(struct ipoib_path *path)
 	}
 
 	path->asking = false;
-	d->queries--;
+	ipoib_target_has_asked(&path->t);
 	ipoib_target_put(&path->t);
 	ipoib_async_end(d);
 	ipoib_dbg(d, "path query for %pI6 not sent: %pe\n", path->t.gid.raw,
@@ -236,6 +232,7 @@ static void path_answered(struct ipoib_path *path)
 		err = path_use(path);
 	trace_ipoib_path(d->dev, path->t.gid.raw, err);
 	if (!err) {
+		ipoib_target_known(&path->t);
 		path->paused = false;
 		WRITE_ONCE(path->born, jiffies);
 		return;
@@ -269,7 +266,7 @@ void ipoib_path_step(struct ipoib_target *t)
 
 	if (answered) {
 		path->asking = false;
-		d->queries--;
+		ipoib_target_has_asked(t);
 		if (!t->dead)
 			path_answered(path);
 		return;
@@ -292,27 +289,8 @@ void ipoib_path_step(struct ipoib_target *t)
 		ipoib_target_later(t, path->next_try);
 		return;
 	}
-	if (d->queries < IPOIB_PATH_QUERIES)
+	if (ipoib_target_may_ask(t))
 		path_ask(path);
-	else
-		ipoib_target_line_up(t, &d->query_line);
-}
-
-/**
- * ipoib_path_run - let those that wait for their turn ask
- * @d: interface
- *
- * Who is called need not ask any more, so the line is looked at in each run of
- * the worker.
- *
- * Context: ctl_mutex.
- */
-void ipoib_path_run(struct ipoib_dev *d)
-{
-	u32 turns = IPOIB_PATH_QUERIES - d->queries;
-
-	while (turns-- && !list_empty(&d->query_line))
-		ipoib_target_call_next(&d->query_line);
 }
 
 /**

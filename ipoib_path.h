@@ -11,7 +11,6 @@ struct seq_file;
 
 struct ipoib_target *ipoib_path_make(struct ipoib_dev *d, const u8 *gid);
 void ipoib_path_step(struct ipoib_target *t);
-void ipoib_path_run(struct ipoib_dev *d);
 bool ipoib_path_record(struct ipoib_target *t, struct sa_path_rec *rec);
 void ipoib_path_kill(struct ipoib_target *t);
 void ipoib_path_show(struct ipoib_target *t, struct seq_file *s);

@@ -32,6 +32,7 @@
 
 #define IPOIB_PARK_BYTES	SK_WMEM_MAX	/* per unicast path */
 #define IPOIB_PARK_MCAST	64		/* packets per group */
+#define IPOIB_SA_QUESTIONS	64		/* at a time, of a kind */
 
 static const struct rhashtable_params ipoib_target_params = {
 	.key_len = sizeof(union ib_gid),
@@ -49,12 +50,15 @@ static const struct rhashtable_params ipoib_target_params = {
  */
 int ipoib_target_table_init(struct ipoib_dev *d)
 {
+	int kind;
+
 	spin_lock_init(&d->tbl_lock);
 	spin_lock_init(&d->todo_lock);
 	INIT_LIST_HEAD(&d->all_targets);
 	INIT_LIST_HEAD(&d->todo);
 	INIT_LIST_HEAD(&d->later);
-	INIT_LIST_HEAD(&d->query_line);
+	for (kind = 0; kind < IPOIB_TARGET_KINDS; kind++)
+		INIT_LIST_HEAD(&d->lines[kind].waiting);
 	init_llist_head(&d->retired);
 	INIT_LIST_HEAD(&d->reaping);
 
@@ -131,7 +135,7 @@ struct ipoib_target *ipoib_target_insert(struct ipoib_target *t)
 						ipoib_target_params);
 	if (!old) {
 		list_add_tail(&t->all, &d->all_targets);
-		d->strangers += t->stranger;
+		d->strangers[t->kind] += t->stranger;
 	}
 	spin_unlock_bh(&d->tbl_lock);
 
@@ -211,7 +215,7 @@ bool ipoib_target_kill(struct ipoib_target *t)
 		rhashtable_remove_fast(&d->targets, &t->node,
 				       ipoib_target_params);
 		list_del_init(&t->all);
-		d->strangers -= t->stranger;
+		d->strangers[t->kind] -= t->stranger;
 	}
 	spin_unlock_bh(&d->tbl_lock);
 	if (!first)
@@ -301,40 +305,79 @@ void ipoib_target_later(struct ipoib_target *t, unsigned long when)
 }
 
 /**
- * ipoib_target_line_up - visit a target again when its turn comes
+ * ipoib_target_may_ask - may a target ask the SA now?
  * @t: target
- * @line: list in which it waits, if it does not wait for anything else already
+ *
+ * Many that ask at once would drown the SA, and its answers would come late: so
+ * they line up.  Paths and groups do not wait for each other.
  *
  * Context: ctl_mutex.
+ * Return: true when it may; what it asks then counts as under way until
+ * ipoib_target_has_asked().  False when it is visited again at its turn.
  */
-void ipoib_target_line_up(struct ipoib_target *t, struct list_head *line)
+bool ipoib_target_may_ask(struct ipoib_target *t)
 {
+	struct ipoib_line *line = &t->dev->lines[t->kind];
+
 	lockdep_assert_held(&t->dev->ctl_mutex);
 
-	if (!list_empty(&t->later))
-		return;
-	ipoib_target_get(t);
-	list_add_tail(&t->later, line);
+	if (line->asking < IPOIB_SA_QUESTIONS) {
+		line->asking++;
+		return true;
+	}
+	if (list_empty(&t->later)) {
+		ipoib_target_get(t);
+		list_add_tail(&t->later, &line->waiting);
+	}
+	return false;
 }
 
 /**
- * ipoib_target_call_next - it is somebody's turn
- * @line: list of those that wait; the first one alive is queued
+ * ipoib_target_has_asked - a question is not under way any more
+ * @t: target that was allowed to ask
  *
  * Context: ctl_mutex.
  */
-void ipoib_target_call_next(struct list_head *line)
+void ipoib_target_has_asked(struct ipoib_target *t)
+{
+	t->dev->lines[t->kind].asking--;
+}
+
+/* It is somebody's turn: the first one alive is visited */
+static void line_call_next(struct ipoib_line *line)
 {
 	struct ipoib_target *t;
 	bool alive = false;
 
-	while (!alive && !list_empty(line)) {
-		t = list_first_entry(line, struct ipoib_target, later);
+	while (!alive && !list_empty(&line->waiting)) {
+		t = list_first_entry(&line->waiting, struct ipoib_target,
+				     later);
 		list_del_init(&t->later);
 		alive = !t->dead;
 		if (alive)
 			ipoib_target_queue(t);
 		ipoib_target_put(t);
+	}
+}
+
+/**
+ * ipoib_target_run_lines - let those that wait for their turn ask
+ * @d: interface
+ *
+ * Who is called need not ask any more, so the lines are looked at in each run
+ * of the worker.
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_target_run_lines(struct ipoib_dev *d)
+{
+	struct ipoib_line *line;
+	u32 turns;
+
+	for (line = d->lines; line < d->lines + IPOIB_TARGET_KINDS; line++) {
+		turns = IPOIB_SA_QUESTIONS - line->asking;
+		while (turns-- && !list_empty(&line->waiting))
+			line_call_next(line);
 	}
 }
 
@@ -349,11 +392,12 @@ void ipoib_target_wake_later(struct ipoib_dev *d, bool all)
 {
 	struct ipoib_target *t, *next;
 	LIST_HEAD(list);
+	int kind;
 
 	lockdep_assert_held(&d->ctl_mutex);
 
-	if (all)
-		list_splice_init(&d->query_line, &list);
+	for (kind = 0; all && kind < IPOIB_TARGET_KINDS; kind++)
+		list_splice_init(&d->lines[kind].waiting, &list);
 	/* who is early puts itself back when it is visited */
 	if (all || !time_before(jiffies, d->later_at))
 		list_splice_init(&d->later, &list);
@@ -471,7 +515,13 @@ void ipoib_target_drop_ah(struct ipoib_target *t)
 	t->next_ah = NULL;
 }
 
-static void target_known(struct ipoib_target *t)
+/**
+ * ipoib_target_known - a target is no stranger any more
+ * @t: target
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_target_known(struct ipoib_target *t)
 {
 	struct ipoib_dev *d = t->dev;
 
@@ -479,7 +529,7 @@ static void target_known(struct ipoib_target *t)
 		return;
 	spin_lock_bh(&d->tbl_lock);
 	t->stranger = false;
-	d->strangers--;
+	d->strangers[t->kind]--;
 	spin_unlock_bh(&d->tbl_lock);
 }
 
@@ -508,7 +558,6 @@ int ipoib_target_set_ah(struct ipoib_target *t, struct rdma_ah_attr *attr)
 	}
 	ah->ah = ibah;
 	ah->dev = d;
-	target_known(t);
 
 	if (rcu_access_pointer(t->ah)) {
 		target_swap_ah(t, ah);

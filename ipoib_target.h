@@ -23,6 +23,18 @@ enum ipoib_target_kind {
 	IPOIB_TARGET_GROUP,
 };
 
+#define IPOIB_TARGET_KINDS	2
+
+/**
+ * struct ipoib_line - targets of one kind and what they want of the SA
+ * @asking: questions under way
+ * @waiting: targets that wait for their turn to ask
+ */
+struct ipoib_line {
+	u32 asking;
+	struct list_head waiting;
+};
+
 /**
  * struct ipoib_ah - an address handle of the HCA
  * @ah: the handle
@@ -56,7 +68,7 @@ struct ipoib_ah {
  * @detoured: a packet for this group took another way; the group should be
  *	joined although nothing waits for it
  * @kind: path or group
- * @stranger: made by a packet, and there was never a handle.  Under
+ * @stranger: made by a packet, and nothing else speaks for it yet.  Under
  *	dev->tbl_lock
  * @conns: connections to queue pairs of this port; RCU read, written under
  *	@lock
@@ -69,7 +81,7 @@ struct ipoib_ah {
  * @next_ah: handle to be published once @parked is empty.  Under ctl_mutex
  * @dev: interface
  * @todo: place in dev->todo, empty when not queued; queueing holds a reference
- * @later: place in dev->later or dev->query_line; holds a reference
+ * @later: place in dev->later or in a line; holds a reference
  * @all: place in dev->all_targets
  * @rcu: end of life; it is in no list any more
  */
@@ -114,11 +126,13 @@ void ipoib_target_visit_todo(struct ipoib_dev *d,
 			     void (*step)(struct ipoib_target *t));
 void ipoib_target_later(struct ipoib_target *t, unsigned long when);
 void ipoib_target_wake_later(struct ipoib_dev *d, bool all);
-void ipoib_target_line_up(struct ipoib_target *t, struct list_head *line);
-void ipoib_target_call_next(struct list_head *line);
+bool ipoib_target_may_ask(struct ipoib_target *t);
+void ipoib_target_has_asked(struct ipoib_target *t);
+void ipoib_target_run_lines(struct ipoib_dev *d);
 struct ipoib_target *ipoib_target_first(struct ipoib_dev *d);
 bool ipoib_target_park(struct ipoib_target *t, struct sk_buff *skb);
 void ipoib_target_purge(struct ipoib_target *t, enum skb_drop_reason reason);
+void ipoib_target_known(struct ipoib_target *t);
 int ipoib_target_set_ah(struct ipoib_target *t, struct rdma_ah_attr *attr);
 void ipoib_target_drop_ah(struct ipoib_target *t);
 void ipoib_target_resume(struct ipoib_target *t);

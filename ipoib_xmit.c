@@ -21,7 +21,14 @@
 #include "ipoib_path.h"
 #include "ipoib_target.h"
 
-#define IPOIB_STRANGERS		4096	/* targets of which nothing is known */
+/* paths of which nothing is known; groups, as many as there are LIDs for them */
+static const struct {
+	u32 most;
+	const char *what;
+} xmit_strangers[IPOIB_TARGET_KINDS] = {
+	[IPOIB_TARGET_PATH] = { 4096, "unknown peers" },
+	[IPOIB_TARGET_GROUP] = { 16383, "groups that are sent to only" },
+};
 
 /*
  * The destination travels in front of the packet: the stack has no other place
@@ -64,21 +71,26 @@ static DEFINE_RATELIMIT_STATE(xmit_full, 60 * HZ, 1);
 /*
  * No target yet: make one, or an ERR_PTR when that cannot be.  Anybody on the
  * fabric can make us answer to GIDs that do not exist, and any program here can
- * send to them, so there is an end to those of which nothing is known.
+ * send to them, and to groups that exist for it alone: so there is an end to
+ * both.
  */
 static struct ipoib_target *xmit_make_target(struct ipoib_dev *d,
 					     enum ipoib_tx_class class,
 					     const u8 *gid)
 {
+	enum ipoib_target_kind kind = class == IPOIB_TX_MCAST ?
+				      IPOIB_TARGET_GROUP : IPOIB_TARGET_PATH;
+	u32 most = xmit_strangers[kind].most;
+
 	if (READ_ONCE(d->state) != IPOIB_LIVE)
 		return ERR_PTR(-ENETDOWN);
-	if (READ_ONCE(d->strangers) >= IPOIB_STRANGERS) {
+	if (READ_ONCE(d->strangers[kind]) >= most) {
 		if (__ratelimit(&xmit_full))
-			netdev_warn(d->dev, "%u unknown peers and groups, packets to new ones are dropped\n",
-				    IPOIB_STRANGERS);
+			netdev_warn(d->dev, "%u %s, packets to new ones are dropped\n",
+				    most, xmit_strangers[kind].what);
 		return ERR_PTR(-ENOBUFS);
 	}
-	if (class == IPOIB_TX_MCAST)
+	if (kind == IPOIB_TARGET_GROUP)
 		return ipoib_mcast_make_sendonly(d, gid);
 	return ipoib_path_make(d, gid);
 }

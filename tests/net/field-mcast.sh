@@ -65,6 +65,39 @@ b04()
 	check "B04 all are left in the end" wait_for 60 in_sa_is ff12:401b:ffff::f0a: 0
 }
 
+join_complaints()
+{
+	dmesg | grep -c "$T_IF_A: join of multicast group"
+}
+
+some_joined()
+{
+	[ "$(grep -c 'complete: *yes' "/sys/kernel/debug/ipoib/${T_IF_A}_mcg")" -gt 900 ]
+}
+
+some_refused()
+{
+	[ "$(join_complaints)" -gt "$1" ]
+}
+
+# More groups than the switch can tell apart: the SM refuses some, and these try again and again
+b04_many()
+{
+	local member before begun=$SECONDS
+
+	before=$(join_complaints)
+	join_start "B04 1500 groups" 1500
+	member=$STARTED
+	check "B04 as many as can be are joined" wait_for 60 some_joined
+	check "B04 the SM refuses the others" wait_for 60 some_refused "$before"
+	check "B04 B answers meanwhile" wait_for 20 ping_b
+	check "B04 which is no reason for thousands of lines" \
+		test $(($(join_complaints) - before)) -le $(((SECONDS - begun) * 2 + 40))
+	stop "$member"
+	check "B04 all of these are left in the end" wait_for 60 in_sa_is ff12:401b:ffff::f0a: 0
+	check "B04 another group is joined then" cast_from b 239.3.3.8
+}
+
 # --- B05: re-registers while joins are under way; attach and detach have to balance
 b05()
 {
@@ -127,6 +160,38 @@ b28()
 	check "B28 the SM has none of them any more" wait_for 60 in_sa_is ff12:401b:ffff::f0c: 0
 	sysctl -qw net.ipv4.neigh.default.gc_interval=30
 	check "B28 B answers" wait_for 20 ping_b
+}
+
+# groups_sent_to: how many the driver keeps for sending only
+groups_sent_to()
+{
+	sed -n 's/^targets: .*groups sent to only: \([0-9]*\),.*/\1/p' "/sys/kernel/debug/ipoib/${T_IF_A}_state"
+}
+
+few_sent_to()
+{
+	[ "$(groups_sent_to)" -lt 10 ]
+}
+
+# More of them than a fabric can have, and nobody to answer: they have an end, and they go
+b28_limit()
+{
+	local dropped
+
+	check "B28 B is known" wait_for 20 ping_b
+	sm_stop
+	dropped=$(counter_a tx_dropped)
+	check "B28 a datagram to each of 16500 groups, without an SM" python3 "$field" cast "$T_IF_A" 16500
+	is "B28 of which 16383 are remembered" "$(groups_sent_to)" 16383
+	check "B28 the others are dropped and counted" test $(($(counter_a tx_dropped) - dropped)) -ge 117
+	check "B28 who is known still answers" ping_b
+	check "B28 down with all of them" timeout 6 ip link set "$T_IF_A" down
+	addressed_a
+	sm_start
+	check "B28 carrier" wait_carrier 40
+	check "B28 they are gone" few_sent_to
+	check "B28 a group works" cast_from a 239.3.3.7
+	check "B28 B answers after the flood" wait_for 20 ping_b
 }
 
 # --- B31: the SA is silent for a second just after it asked to register again
@@ -278,5 +343,5 @@ b10()
 
 T_KERNEL_SLOW=1
 [ "$T_KERNEL" != debug ] || T_KERNEL_SLOW=3
-[ $# -gt 0 ] || set -- b04 b05 b11 b28 b31 b32 b35 b37 b10
+[ $# -gt 0 ] || set -- b04 b04_many b05 b11 b28 b28_limit b31 b32 b35 b37 b10
 run_faults "$@"

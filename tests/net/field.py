@@ -82,12 +82,15 @@ def churn(interface, seconds):
 
 def cast(interface, count):
     index = socket.if_nametoindex(interface)
-    with udp() as sock:
-        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
-                        struct.pack('=4s4si', bytes(4), bytes(4), index))
-        for number in range(1, int(count) + 1):
-            group = f'239.12.{number >> 8}.{number & 255}'
-            sock.sendto(b'hello', (group, 7020))
+    socks = []
+    for number in range(1, int(count) + 1):
+        # as above
+        if number % 100 == 1:
+            socks.append(udp())
+            socks[-1].setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF,
+                                 struct.pack('=4s4si', bytes(4), bytes(4), index))
+        group = f'239.12.{number >> 8}.{number & 255}'
+        socks[-1].sendto(b'hello', (group, 7020))
 
 
 def deaf_cache(seconds):

@@ -149,7 +149,7 @@ part_strangers()
 	check "5000 packets to 5000 ports" "$T_ROOT/tests/net/field.py" strangers "$T_IF_A" 5000
 	is "of which 4096 are remembered" "$(strangers)" 4096
 	check "the others are dropped and counted" test "$(($(tx_dropped) - dropped))" -ge 904
-	is "one line says so" "$(dmesg | grep -c '4096 unknown peers and groups')" 1
+	is "one line says so" "$(dmesg | grep -c '4096 unknown peers')" 1
 	check "who was known still is" ping_b
 	ctl sa rule sw0 clear
 	interval=$(sysctl -n net.ipv4.neigh.default.gc_interval)
