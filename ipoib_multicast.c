@@ -620,14 +620,14 @@ static void mcast_make_bcast(struct ipoib_dev *d)
 	}
 	rcu_read_lock();
 	t = ipoib_target_insert(&g->t);
-	if (IS_ERR(t)) {
-		rcu_read_unlock();
+	if (t != &g->t)
 		kfree(g);
+	/* the address may be that of a port: an administrator can set any */
+	if (IS_ERR(t) || t->kind != IPOIB_TARGET_GROUP) {
+		rcu_read_unlock();
 		ipoib_retry(d, HZ);
 		return;
 	}
-	if (t != &g->t)
-		kfree(g);
 	ipoib_target_get(t);
 	rcu_read_unlock();
 
