@@ -436,10 +436,47 @@ static void ctl_work(struct work_struct *work)
 	mutex_unlock(&d->ctl_mutex);
 }
 
+/* rtnl held */
+static void publish_write_pkey(struct net_device *dev, u16 pkey)
+{
+	u8 addr[IPOIB_ALEN];
+
+	netif_addr_lock_bh(dev);
+	memcpy(addr, dev->broadcast, IPOIB_ALEN);
+	ipoib_addr_set_pkey(addr, pkey);
+	memcpy((u8 *)dev->broadcast, addr, IPOIB_ALEN);
+	netif_addr_unlock_bh(dev);
+}
+
+/* Give a netdev the broadcast address of a partition.  rtnl held */
+static void publish_pkey(struct net_device *dev, u16 pkey)
+{
+	/* groups in the device list carry the P_Key: the stack has to take
+	 * them back and map them again
+	 */
+	call_netdevice_notifiers(NETDEV_PRE_TYPE_CHANGE, dev);
+	publish_write_pkey(dev, pkey);
+	call_netdevice_notifiers(NETDEV_POST_TYPE_CHANGE, dev);
+}
+
+/*
+ * A bond has a copy of the broadcast address, and does not listen to anything
+ * that could tell it that this has changed.  rtnl held.
+ */
+static struct net_device *publish_find_bond(struct net_device *dev)
+{
+	struct net_device *bond = netdev_master_upper_dev_get(dev);
+
+	if (bond && bond->type == dev->type &&
+	    ipoib_addr_pkey(bond->broadcast) == ipoib_addr_pkey(dev->broadcast))
+		return bond;
+	return NULL;
+}
+
 /* Bring a changed P_Key or GID to the stack.  rtnl held, ctl_mutex not */
 static void publish_identity(struct ipoib_dev *d)
 {
-	struct net_device *dev = d->dev;
+	struct net_device *dev = d->dev, *bond;
 	u8 addr[IPOIB_ALEN];
 	u16 pkey;
 
@@ -455,17 +492,11 @@ static void publish_identity(struct ipoib_dev *d)
 	if (pkey == d->published_pkey)
 		return;
 
-	/* groups in the device list carry the P_Key: the stack has to take
-	 * them back and map them again
-	 */
-	call_netdevice_notifiers(NETDEV_PRE_TYPE_CHANGE, dev);
-	netif_addr_lock_bh(dev);
-	memcpy(addr, dev->broadcast, IPOIB_ALEN);
-	ipoib_addr_set_pkey(addr, pkey);
-	memcpy((u8 *)dev->broadcast, addr, IPOIB_ALEN);
-	netif_addr_unlock_bh(dev);
+	bond = publish_find_bond(dev);
+	publish_pkey(dev, pkey);
+	if (bond)
+		publish_pkey(bond, pkey);
 	d->published_pkey = pkey;
-	call_netdevice_notifiers(NETDEV_POST_TYPE_CHANGE, dev);
 	ipoib_kick(d, IPOIB_EV_MCLIST);
 }
 
@@ -558,6 +589,21 @@ int ipoib_ctl_first_look(struct ipoib_dev *d)
 	d->published_pkey = d->pkey;
 	mutex_unlock(&d->ctl_mutex);
 	return err;
+}
+
+/**
+ * ipoib_ctl_keep_pkey - the broadcast address may have been set by hand
+ * @d: interface, registered
+ *
+ * Its scope is for the administrator to choose.  The P_Key is ours, and goes
+ * back before the stack maps any group by it.
+ *
+ * Context: rtnl.
+ */
+void ipoib_ctl_keep_pkey(struct ipoib_dev *d)
+{
+	if (ipoib_addr_pkey(d->dev->broadcast) != d->published_pkey)
+		publish_write_pkey(d->dev, d->published_pkey);
 }
 
 /**

@@ -10,6 +10,7 @@ struct ipoib_dev;
 
 void ipoib_ctl_init(struct ipoib_dev *d);
 int ipoib_ctl_first_look(struct ipoib_dev *d);
+void ipoib_ctl_keep_pkey(struct ipoib_dev *d);
 void ipoib_ctl_set_guid(struct ipoib_dev *d, __be64 guid);
 int ipoib_ctl_open(struct ipoib_dev *d);
 void ipoib_ctl_stop(struct ipoib_dev *d);

@@ -409,6 +409,20 @@ struct ib_client ipoib_client = {
 	.get_net_dev_by_params = ipoib_cma_find,
 };
 
+static int ipoib_netdev_event(struct notifier_block *nb, unsigned long event,
+			      void *ptr)
+{
+	struct net_device *dev = netdev_notifier_info_to_dev(ptr);
+
+	if (event == NETDEV_CHANGEADDR && ipoib_is_ipoib(dev))
+		ipoib_ctl_keep_pkey(ipoib_priv(dev));
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block ipoib_netdev_notifier = {
+	.notifier_call = ipoib_netdev_event,
+};
+
 /* What was asked for may not be possible: then say what is used instead */
 static void __init ipoib_adjust_ring(const char *name, int *size, u32 min)
 {
@@ -438,6 +452,9 @@ static int __init ipoib_module_init(void)
 	err = ipoib_path_listen();
 	if (err)
 		goto err_fs;
+	err = register_netdevice_notifier(&ipoib_netdev_notifier);
+	if (err)
+		goto err_path;
 	ib_sa_register_client(&ipoib_sa_client);
 	err = rtnl_link_register(&ipoib_link_ops);
 	if (err)
@@ -451,6 +468,8 @@ err_link:
 	rtnl_link_unregister(&ipoib_link_ops);
 err_sa:
 	ib_sa_unregister_client(&ipoib_sa_client);
+	unregister_netdevice_notifier(&ipoib_netdev_notifier);
+err_path:
 	ipoib_path_unlisten();
 err_fs:
 	ipoib_fs_exit();
@@ -464,6 +483,7 @@ static void __exit ipoib_module_exit(void)
 	ib_unregister_client(&ipoib_client);
 	rtnl_link_unregister(&ipoib_link_ops);
 	ib_sa_unregister_client(&ipoib_sa_client);
+	unregister_netdevice_notifier(&ipoib_netdev_notifier);
 	ipoib_path_unlisten();
 	ipoib_fs_exit();
 	destroy_workqueue(ipoib_wq);

@@ -38,6 +38,12 @@ brd_pkey()
 	cut -d: -f9,10 "/sys/class/net/$1/broadcast" | tr -d :
 }
 
+# brd_is IF PKEY
+brd_is()
+{
+	[ "$(brd_pkey "$1")" = "${2#0x}" ]
+}
+
 # --- B16: a child with more queues than the data path has
 send_from()
 {
@@ -86,7 +92,7 @@ race_pkey()
 		wait $! || return
 		ip link set "$dev" up || return
 		wait_for 10 pkey_is "$dev" 0x8001 || { echo "round $i: $(cat "/sys/class/net/$dev/pkey")"; return 1; }
-		wait_for 10 test "$(brd_pkey "$dev")" = 8001 || return
+		wait_for 10 brd_is "$dev" 0x8001 || return
 		ctl hca del vib1
 	done
 }
@@ -100,11 +106,31 @@ b18()
 	check "B18 carrier" wait_carrier 60
 }
 
+# broadcast_in PKEY: a broadcast address of A in another partition
+broadcast_in()
+{
+	local right
+
+	right=$(<"/sys/class/net/$T_IF_A/broadcast")
+	echo "${right:0:24}${1:2:2}:${1:4:2}${right:29}"
+}
+
+# A foreign P_Key in it is not kept
+foreign_broadcast()
+{
+	local right
+
+	right=$(<"/sys/class/net/$T_IF_A/broadcast")
+	ip link set "$T_IF_A" broadcast "$(broadcast_in 0x8005)" &&
+		[ "$(<"/sys/class/net/$T_IF_A/broadcast")" = "$right" ]
+}
+
 # --- B19: no valid P_Key at probe
 b19()
 {
 	ctl set vib0:1 pkey 0 0
 	check "B19 loaded without a P_Key" reload
+	check "B19 a broadcast address does not stay in a foreign partition" foreign_broadcast
 	check "B19 up succeeds" ip link set "$T_IF_A" up
 	addressed_a
 	check_not "B19 no carrier" carrier_a
@@ -112,9 +138,11 @@ b19()
 	ctl set vib0:1 pkey 0 0xffff
 	check "B19 the P_Key comes: carrier" wait_for 20 carrier_a
 	check "B19 B answers" wait_for 20 ping_b
+	check "B19 nor while it is up" foreign_broadcast
+	check "B19 a new group works" cast_from b 239.3.3.5
 	ctl set vib0:1 pkey 0 0x8005
 	check "B19 another P_Key: followed" wait_for 20 pkey_is "$T_IF_A" 0x8005
-	check "B19 broadcast address as well" wait_for 20 test "$(brd_pkey "$T_IF_A")" = 8005
+	check "B19 broadcast address as well" wait_for 20 brd_is "$T_IF_A" 0x8005
 	is "B19 the child keeps its own" "$(cat "/sys/class/net/$T_IF_A.${T_PKEY#0x}/pkey")" "$T_PKEY"
 	child_sysfs_del a "$T_PKEY"
 	ctl set vib0:1 pkey 0 0xffff
@@ -128,21 +156,29 @@ heard()
 	[ "$(grep -c '^[0-9]' "$field_tmp/heard")" = "$1" ]
 }
 
+# exchange FIRST SECOND: the first P_Key of both ports changes its place with the second one
+exchange()
+{
+	local slot p
+
+	slot=$(grep -lix "$2" /sys/class/infiniband/vib0/ports/1/pkeys/* | head -n 1 | sed 's|.*/||')
+	for p in 1 2; do
+		ctl set "vib0:$p" pkey "$slot" "$1"
+		ctl set "vib0:$p" pkey 0 "$2"
+	done
+}
+
 # --- B21: the parent changes the partition, and all its groups have to follow
 b21()
 {
-	local slot member p
+	local member
 
-	slot=$(grep -lix "$T_PKEY" /sys/class/infiniband/vib0/ports/1/pkeys/* | head -n 1 | sed 's|.*/||')
 	# a member since before the change
 	: >"$field_tmp/heard"
 	start_b python3 "$datagram" hear 239.3.3.3 "$T_IF_B" 7031 10 >"$field_tmp/heard"
 	member=$STARTED
 	check "B21 B is a member" wait_for 30 grep -q ready "$field_tmp/heard"
-	for p in 1 2; do
-		ctl set "vib0:$p" pkey "$slot" 0xffff
-		ctl set "vib0:$p" pkey 0 "$T_PKEY"
-	done
+	exchange 0xffff "$T_PKEY"
 	check "B21 both follow" wait_for 20 pkey_is "$T_IF_A" "$T_PKEY"
 	check "B21 carrier in the other partition" wait_carrier 30
 	check "B21 B answers by its link-local address" wait_for 20 ping_b "$(link_local b)%$T_IF_A"
@@ -154,13 +190,40 @@ b21()
 	check "B21 who was a member before hears again" wait_for 60 heard 10
 	stop "$STARTED"
 	stop "$member"
-	for p in 1 2; do
-		ctl set "vib0:$p" pkey 0 0xffff
-		ctl set "vib0:$p" pkey "$slot" "$T_PKEY"
-	done
+	exchange "$T_PKEY" 0xffff
 	check "B21 back" wait_carrier 30
 	check "B21 B answers at the end" wait_for 20 ping_b
 	# packets that were under way came from another partition
+	vib_reset
+}
+
+# A bond copies the broadcast address of its first member and looks at it never again
+b21_bond()
+{
+	local bond=bond1
+
+	modprobe bonding max_bonds=0
+	ip link set "$T_IF_A" down
+	ip addr flush dev "$T_IF_A"
+	ip link add "$bond" type bond mode active-backup miimon 100
+	check "B21 a bond" ip link set "$T_IF_A" master "$bond"
+	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$bond"
+	ip link set "$bond" up
+	ip -6 addr add "$T_IP6_A/$T_PREFIX6" dev "$bond" nodad
+	check "B21 B answers to the bond" wait_for 20 ping_b
+	exchange 0xffff "$T_PKEY"
+	check "B21 the bond follows" wait_for 20 brd_is "$bond" "$T_PKEY"
+	check "B21 carrier in the other partition" wait_carrier 30
+	check "B21 B answers to the bond there" wait_for 20 ping_b
+	in_b ip neigh flush dev "$T_IF_B"
+	check "B21 B finds the bond by IPv6" wait_for 20 in_b ping -q -c 1 -W 1 "$T_IP6_A"
+	check "B21 a group of the bond works" cast_from b 239.3.3.6 "$bond"
+	exchange "$T_PKEY" 0xffff
+	check "B21 the bond is back" wait_for 20 brd_is "$bond" 0xffff
+	check "B21 carrier" wait_carrier 30
+	ip link del "$bond"
+	addressed_a
+	check "B21 B answers without the bond" wait_for 20 ping_b
 	vib_reset
 }
 
@@ -247,5 +310,5 @@ b26()
 	sm_start
 }
 
-[ $# -gt 0 ] || set -- b16 b18 b19 b21 b23 b43 b26
+[ $# -gt 0 ] || set -- b16 b18 b19 b21 b21_bond b23 b43 b26
 run_faults "$@"
