@@ -15,6 +15,7 @@
 
 #define IPOIB_CM_BACKLOG	(4u << 20)	/* bytes that wait for one peer */
 #define IPOIB_CM_PATIENCE	(2 * HZ)	/* of packets too big for UD */
+#define IPOIB_CM_SENDS		32	/* slots of a send ring, a power of two */
 
 struct ib_cm_event;
 struct ib_cm_id;

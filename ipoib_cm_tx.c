@@ -9,12 +9,16 @@
  * three hold the transmit queue lock, and a queue that is not empty always has a
  * send on its way behind which the poll will look at it again.
  *
+ * The ring is short, whatever the send ring of the interface is: many peers may
+ * have a connection each, packets are large, and what waits in the queue takes
+ * no memory of the HCA.
+ *
  * Sockets are charged for their packets until these have been sent, so the
  * length of the queue is bounded by what sockets may send; a bound of its own is
  * for packets that are forwarded.
  *
- * So is its completion queue, which the InfiniBand core polls; it spreads them
- * over the vectors of the HCA.  Each send asks for a completion.
+ * Each has a completion queue of its own, too, which the InfiniBand core polls; it
+ * spreads them over the vectors of the HCA.  Each send asks for a completion.
  *
  * Contexts: send, pump and divert run under the transmit queue lock or take it;
  * completions run in softirq, one at a time for a connection.
@@ -300,7 +304,7 @@ int ipoib_cm_tx_init(struct ipoib_conn *c)
 	struct ib_device *ca = c->dev->ca;
 	u32 i;
 
-	c->size = min_t(u32, ipoib_sendq_size,
+	c->size = min_t(u32, IPOIB_CM_SENDS,
 			rounddown_pow_of_two(ca->attrs.max_qp_wr));
 	c->slot = kvcalloc(c->size, sizeof(*c->slot), GFP_KERNEL);
 	if (!c->slot)
