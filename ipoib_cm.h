@@ -73,7 +73,8 @@ struct ipoib_cm_ring {
  * @pool: I pages
  * @cq: I completion queue
  * @napi: poll
- * @fill_lock: serialises filling; taken under ctl_mutex, sleeps
+ * @fill_lock: the shared ring is filled once; taken under ctl_mutex, sleeps
+ * @pause_lock: held while the poll is kept out; inside @fill_lock, sleeps
  * @order: I page order of a piece
  * @pieces: I pieces of a buffer
  * @size: I bytes that can be received, encapsulation header included
@@ -90,8 +91,10 @@ struct ipoib_cm_rx {
 	struct page_pool *pool;
 	struct ib_cq *cq;
 	struct napi_struct napi;
-	/* serialises filling */
+	/* the shared ring is filled once */
 	struct mutex fill_lock;
+	/* one at a time keeps the poll out */
+	struct mutex pause_lock;
 	u32 order;
 	u32 pieces;
 	u32 size;

@@ -461,8 +461,9 @@ static void conn_try(struct ipoib_conn *c)
 	}
 	err = conn_dial(c, &rec);
 	if (err) {
-		netdev_warn_once(c->dev->dev, "cannot ask for a connection: %pe\n",
-				 ERR_PTR(err));
+		if (net_ratelimit())
+			netdev_warn(c->dev->dev, "cannot ask for a connection to %pI6: %pe\n",
+				    c->gid.raw, ERR_PTR(err));
 		conn_fail(c);
 		return;
 	}
@@ -508,6 +509,16 @@ static bool conn_drained(struct ipoib_conn *c)
 	return ipoib_cm_rx_synced(c->dev, c->stamp);
 }
 
+/* The poll may be looking at something of this queue pair */
+static void conn_tear_qp(struct ipoib_conn *c)
+{
+	netdev_warn(c->dev->dev, "connection with %pI6 did not drain\n",
+		    c->gid.raw);
+	ipoib_cm_rx_pause(c->dev);
+	ib_destroy_qp(c->qp);
+	ipoib_cm_rx_resume(c->dev);
+}
+
 /**
  * ipoib_conn_settle - free the queue pair of a flushed connection
  * @c: connection in FLUSHING
@@ -523,10 +534,10 @@ bool ipoib_conn_settle(struct ipoib_conn *c, bool overdue)
 
 	if (!drained && !overdue)
 		return false;
-	if (!drained)
-		netdev_warn(d->dev, "connection with %pI6 did not drain\n",
-			    c->gid.raw);
-	ib_destroy_qp(c->qp);
+	if (drained)
+		ib_destroy_qp(c->qp);
+	else
+		conn_tear_qp(c);
 	c->qp = NULL;
 	ipoib_cm_tx_fini(c);
 	ipoib_cm_rx_empty(d, &c->ring);

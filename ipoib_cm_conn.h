@@ -209,6 +209,8 @@ void ipoib_cm_tx_divert(struct ipoib_conn *c);
 void ipoib_cm_rx_plan(struct ipoib_dev *d);
 int ipoib_cm_rx_open(struct ipoib_dev *d);
 void ipoib_cm_rx_close(struct ipoib_dev *d);
+void ipoib_cm_rx_pause(struct ipoib_dev *d);
+void ipoib_cm_rx_resume(struct ipoib_dev *d);
 int ipoib_cm_rx_share(struct ipoib_dev *d);
 int ipoib_cm_rx_fill(struct ipoib_dev *d, struct ipoib_cm_ring *ring,
 		     u32 size);

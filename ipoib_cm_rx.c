@@ -360,6 +360,7 @@ void ipoib_cm_rx_plan(struct ipoib_dev *d)
 	u32 most = IPOIB_CM_PIECES;
 
 	mutex_init(&rx->fill_lock);
+	mutex_init(&rx->pause_lock);
 	rx->order = 0;
 	if (rx_may_share(d->ca)) {
 		rx->pieces = min_t(u32, attrs->max_srq_sge, most);
@@ -416,7 +417,7 @@ static void rx_make_srq(struct ipoib_dev *d)
 
 static int rx_make_cq(struct ipoib_dev *d)
 {
-	u32 entries = rx_may_share(d->ca) ? rx_ring_size(d) :
+	u32 entries = d->cm.rx.ring.srq ? rx_ring_size(d) :
 		      ipoib_cm_max_own(d) * IPOIB_CM_OWN_RING;
 	struct ib_cq_init_attr attr = {
 		.cqe = min_t(u32, entries + 1, d->ca->attrs.max_cqe),
@@ -456,13 +457,11 @@ int ipoib_cm_rx_open(struct ipoib_dev *d)
 	rx->pool = rx_make_pool(d);
 	if (IS_ERR(rx->pool))
 		return PTR_ERR(rx->pool);
-	err = rx_make_cq(d);
-	if (err) {
-		page_pool_destroy(rx->pool);
-		return err;
-	}
 	if (rx_may_share(d->ca))
 		rx_make_srq(d);
+	err = rx_make_cq(d);
+	if (err)
+		goto err_srq;
 
 	rx_prepare_wr(d);
 	netif_napi_add(d->dev, &rx->napi, rx_poll);
@@ -470,6 +469,13 @@ int ipoib_cm_rx_open(struct ipoib_dev *d)
 	rx->open = true;
 	rx_schedule(rx);
 	return 0;
+
+err_srq:
+	if (rx->ring.srq)
+		ib_destroy_srq(rx->ring.srq);
+	rx->ring.srq = NULL;
+	page_pool_destroy(rx->pool);
+	return err;
 }
 
 /**
@@ -496,6 +502,51 @@ void ipoib_cm_rx_close(struct ipoib_dev *d)
 }
 
 /**
+ * ipoib_cm_rx_pause - keep the poll out
+ * @d: interface that is open
+ *
+ * Context: process, may sleep.
+ */
+void ipoib_cm_rx_pause(struct ipoib_dev *d)
+{
+	mutex_lock(&d->cm.rx.pause_lock);
+	napi_disable(&d->cm.rx.napi);
+}
+
+/**
+ * ipoib_cm_rx_resume - let it in again
+ * @d: interface that is open
+ *
+ * Context: process, may sleep.
+ */
+void ipoib_cm_rx_resume(struct ipoib_dev *d)
+{
+	napi_enable(&d->cm.rx.napi);
+	/* the poll arms the completion queue when it has found it empty */
+	rx_schedule(&d->cm.rx);
+	mutex_unlock(&d->cm.rx.pause_lock);
+}
+
+/* Pages and the work request belong to the poll: it has to be kept out */
+static int rx_fill(struct ipoib_cm_rx *rx, struct ipoib_cm_ring *ring, u32 size)
+{
+	int err = 0;
+	u32 i;
+
+	ring->slot = kvcalloc(size, sizeof(*ring->slot), GFP_KERNEL);
+	if (!ring->slot)
+		return -ENOMEM;
+	ring->size = size;
+	for (i = 0; i < size && !err; i++) {
+		ring->slot[i].ring = ring;
+		err = rx_slot_fill(rx, &ring->slot[i]);
+		if (!err)
+			err = rx_slot_post(rx, &ring->slot[i]);
+	}
+	return err;
+}
+
+/**
  * ipoib_cm_rx_fill - make the buffers of a ring and post them
  * @d: interface
  * @ring: empty ring; where to post is set
@@ -506,26 +557,11 @@ void ipoib_cm_rx_close(struct ipoib_dev *d)
  */
 int ipoib_cm_rx_fill(struct ipoib_dev *d, struct ipoib_cm_ring *ring, u32 size)
 {
-	struct ipoib_cm_rx *rx = &d->cm.rx;
-	int err = 0;
-	u32 i;
+	int err;
 
-	ring->slot = kvcalloc(size, sizeof(*ring->slot), GFP_KERNEL);
-	if (!ring->slot)
-		return -ENOMEM;
-	ring->size = size;
-
-	/* pages and the work request belong to the poll: keep it out */
-	napi_disable(&rx->napi);
-	for (i = 0; i < size && !err; i++) {
-		ring->slot[i].ring = ring;
-		err = rx_slot_fill(rx, &ring->slot[i]);
-		if (!err)
-			err = rx_slot_post(rx, &ring->slot[i]);
-	}
-	napi_enable(&rx->napi);
-	/* the poll arms the completion queue when it has found it empty */
-	rx_schedule(rx);
+	ipoib_cm_rx_pause(d);
+	err = rx_fill(&d->cm.rx, ring, size);
+	ipoib_cm_rx_resume(d);
 	return err;
 }
 
@@ -534,13 +570,16 @@ int ipoib_cm_rx_fill(struct ipoib_dev *d, struct ipoib_cm_ring *ring, u32 size)
  * @d: interface
  *
  * Context: process, may sleep.
- * Return: 0, also when the HCA cannot share, or a negative errno.
+ * Return: 0, also when the HCA cannot share, or a negative errno; -ENODEV if
+ * connections cannot be had.
  */
 int ipoib_cm_rx_share(struct ipoib_dev *d)
 {
 	struct ipoib_cm_rx *rx = &d->cm.rx;
 	int err = 0;
 
+	if (!rx->open)
+		return -ENODEV;
 	if (!rx->ring.srq)
 		return 0;
 	mutex_lock(&rx->fill_lock);
