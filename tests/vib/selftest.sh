@@ -407,6 +407,11 @@ part_commands()
 	refused "busy" cable vib0:1 sw0:5
 	refused "Invalid argument" cable sw0:5 sw0:5
 	refused "not connected" uncable sw0:5
+	refused "Invalid argument" uncable vib0:1 now
+	refused "Invalid argument" cable sw0:5 sw0:6 sw0:7
+	refused "Invalid argument" trap vib0:1 integrity 2
+	refused "Invalid argument" event vib0:1 sm_change 1 0 0
+	refused "Invalid argument" hca add vib7 ports=1 ports=2
 	refused "Argument list too long" a b c d e f g h i j k l m n o p q
 	refused "Invalid argument" $'set dev scribble 0\nnonsense\nset dev scribble 1'
 	check_not "refused: a binary line" sh -c "printf 'link\\0vib0:1 down' >$T_CTL"

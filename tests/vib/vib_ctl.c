@@ -7,7 +7,7 @@
  *	cable A:1 S:3				uncable A:1
  *	link A:1 up|down			link A:1 bounce [MS]
  *	set A:1 pkey I V			set A:1 guid I V
- *	set A:1 lid N | smlid N | prefix V	set A:1 state init|armed|active
+ *	set A:1 lid N | smlid N | prefix V	set A:1 state down|init|armed|active
  *	set A:1 rate WIDTH SPEED		set A:1 rereg
  *	event A:1 NAME [COUNT [GAP_MS]]
  *	trap A:1 NAME
@@ -27,6 +27,13 @@
  * A:1 is port 1 of the node with name A, HCA or switch; "set" and "event" want an HCA. Several
  * lines may come in one write; the first one that fails ends it, and its errno is returned. Empty
  * lines and lines that begin with # are skipped.
+ *
+ * An event is port_active, port_err, lid_change, pkey_change, sm_change, client_reregister,
+ * gid_change or device_fatal; a trap integrity, overrun or watchdog. The keys of "set dev" are
+ * comp, csum, cost, tso, max_sge and srq, as the module parameters, and missed, scribble, rxpoison,
+ * spurious, srq_sge, rnr_grace_us and timeout_shift, see struct vib_knobs. failop lets the call
+ * NTH from now of a method of struct ib_device_ops and COUNT in all return ERRNO (a number above
+ * 0); debugfs vib/failop lists the names.
  *
  * The numbers of a rate are those of enum ib_port_width and enum ib_port_speed, or unknown ones; 0
  * is what the link has. Only the verbs tell them, the link stays as it is.
@@ -83,6 +90,8 @@ struct ctl_cmd {
 	const char *name;
 	int (*run)(struct ctl_args *args);
 	int min_words;
+	/* 0: the command looks itself */
+	int max_words;
 	bool unlocked;
 };
 
@@ -167,7 +176,7 @@ int ctl_key_uint(const struct ctl_args *args, int first, const char *key, u32 ma
 }
 
 /**
- * ctl_check_keys - see that all KEY=VALUE words have keys that are known
+ * ctl_check_keys - see that all KEY=VALUE words have keys that are known, each of them once
  * @args: the command
  * @first: first word that must be one
  * @keys: the keys, NULL behind the last one
@@ -187,7 +196,7 @@ int ctl_check_keys(const struct ctl_args *args, int first, const char *const *ke
 			if (!strncmp(args->word[i], *key, len) && args->word[i][len] == '=')
 				break;
 		}
-		if (!*key)
+		if (!*key || ctl_key(args, first, *key) != args->word[i] + len + 1)
 			return -EINVAL;
 	}
 	return 0;
@@ -629,14 +638,14 @@ static int ctl_failop(struct ctl_args *args)
 }
 
 static const struct ctl_cmd ctl_cmds[] = {
-	{ "hca", ctl_hca, 3, true },
+	{ "hca", ctl_hca, 3, .unlocked = true },
 	{ "sw", ctl_sw, 3 },
-	{ "cable", ctl_cable, 3 },
-	{ "uncable", ctl_uncable, 2 },
+	{ "cable", ctl_cable, 3, 3 },
+	{ "uncable", ctl_uncable, 2, 2 },
 	{ "link", ctl_link, 3 },
 	{ "set", ctl_set, 3 },
-	{ "event", ctl_event, 3 },
-	{ "trap", ctl_trap, 3 },
+	{ "event", ctl_event, 3, 5 },
+	{ "trap", ctl_trap, 3, 3 },
 	{ "failop", ctl_failop, 2 },
 	{ "qperr", ctl_qp, 4 },
 	{ "hold", ctl_qp, 4 },
@@ -655,7 +664,7 @@ static int ctl_run(const struct ctl_cmd *cmd, struct ctl_args *args)
 {
 	int ret;
 
-	if (args->n < cmd->min_words)
+	if (args->n < cmd->min_words || (cmd->max_words && args->n > cmd->max_words))
 		return -EINVAL;
 	if (cmd->unlocked)
 		return cmd->run(args);
