@@ -195,6 +195,10 @@ test_streams()
 	ethtool -K "$T_IF_A" tso off >/dev/null
 	check "$((sum_mb / 8)) MB by TCP without TSO, same SHA-256" transfer a $((sum_mb / 8))
 	ethtool -K "$T_IF_A" tso on >/dev/null
+	ethtool -K "$T_IF_A" rx off tx off >/dev/null
+	check "$((sum_mb / 8)) MB by TCP, B to A, where A sees to all checksums itself" \
+		transfer b $((sum_mb / 8))
+	ethtool -K "$T_IF_A" rx on tx on tso on >/dev/null
 }
 
 # --- multicast -----------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ enum vib_comp {
 };
 
 enum vib_csum {
-	VIB_CSUM_TRUST,		/* leave partial sums alone, tell the receiver they are good */
+	VIB_CSUM_TRUST,		/* leave partial sums alone; who looks himself sees bad ones */
 	VIB_CSUM_FULL,		/* compute at the sender, verify what the sender did not ask for */
 	VIB_CSUM_LIE,		/* like trust, but claim it of every packet */
 	VIB_CSUM_OFF,		/* the HCA offers no checksum offload */

@@ -61,9 +61,9 @@ static char *comp = "softirq";
 module_param(comp, charp, 0444);
 MODULE_PARM_DESC(comp, "completions: softirq, hardirq or spread");
 
-static char *csum = "trust";
+static char *csum = "full";
 module_param(csum, charp, 0444);
-MODULE_PARM_DESC(csum, "checksum offload: trust, full, lie or off");
+MODULE_PARM_DESC(csum, "checksum offload: full, or trust (promise the sums only, cheaper), lie, off");
 
 static bool tso = true;
 module_param(tso, bool, 0444);
