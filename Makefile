@@ -27,7 +27,7 @@ all: module
 
 module:
 	@dir=$$(tests/vm/build --verbose --only ipoib "$(KVER)") && \
-		cp "$$dir/ipoib/ib_ipoib.ko" . && echo "ib_ipoib.ko is built for $(KVER)"
+		cp "$$dir/ipoib/ib_ipoib.ko" . && echo "ib_ipoib.ko is built for $${dir##*/}"
 
 modules_install: module
 	$(MAKE) -C "/lib/modules/$(KVER)/build" M="$(CURDIR)/build/$(KVER)/ipoib" \
