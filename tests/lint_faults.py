@@ -5,11 +5,14 @@ The faults that "tests/lint --selftest" plants, at least one for each gate.
 Each is planted alone in a copy of the tree, without the sources that it does not
 touch; then the gate runs there and has to name it.  A gate that stays silent about its fault is worth nothing.
 """
+import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 
 C_HEAD = '// SPDX-License-Identifier: GPL-2.0\n#include "ipoib_addr.h"\n\n'
 
@@ -146,6 +149,25 @@ FAULTS = [
 ]
 
 
+def interrupted(root):
+    """An interrupt ends a run at once, and nothing of it stays."""
+    with tempfile.TemporaryDirectory(prefix='ipoib-faults.') as tmp:
+        run = subprocess.Popen([os.path.join(root, 'tests/lint')], start_new_session=True,
+                               env=dict(os.environ, TMPDIR=tmp), stdout=subprocess.DEVNULL)
+        try:
+            while run.poll() is None and not glob.glob(os.path.join(tmp, '*/*')):
+                time.sleep(0.05)
+            os.killpg(run.pid, signal.SIGINT)
+            return run.wait(30) == 130 and not os.listdir(tmp)
+        except subprocess.TimeoutExpired:
+            return False
+        finally:
+            try:
+                os.killpg(run.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+
 def selftest(files, root, wanted, gates):
     """Plants each fault, or those of the gates that are wanted; says how the gates fared."""
     passed = failed = 0
@@ -180,5 +202,10 @@ def selftest(files, root, wanted, gates):
             print(''.join(f'    {line}\n' for line in done.stdout.splitlines()[-8:]), end='')
         passed += bool(found)
         failed += not found
+    if not wanted:
+        clean = interrupted(root)
+        print(f"{'ok' if clean else 'not ok'} - an interrupt ends it, and leaves nothing")
+        passed += clean
+        failed += not clean
     print(f'{passed} passed, {failed} failed')
     return 1 if failed else 0
