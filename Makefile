@@ -31,8 +31,9 @@ module:
 
 modules_install: module
 	$(MAKE) -C "/lib/modules/$(KVER)/build" M="$(CURDIR)/build/$(KVER)/ipoib" \
+		INSTALL_MOD_PATH="$(abspath $(INSTALL_MOD_PATH))" \
 		INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 modules_install
-	PATH="$$PATH:/usr/sbin:/sbin" depmod -b "$(or $(INSTALL_MOD_PATH),/)" "$(KVER)"
+	PATH="$$PATH:/usr/sbin:/sbin" depmod -b "$(or $(abspath $(INSTALL_MOD_PATH)),/)" "$(KVER)"
 
 setup:
 	@tests/setup
