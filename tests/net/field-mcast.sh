@@ -178,6 +178,10 @@ b28_limit()
 {
 	local dropped
 
+	if [ "$T_KERNEL" = debug ]; then
+		skip "B28 more groups than a fabric can have" "the first ones are forgotten before the last ones are sent to"
+		return
+	fi
 	check "B28 B is known" wait_for 20 ping_b
 	sm_stop
 	dropped=$(counter_a tx_dropped)
