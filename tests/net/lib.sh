@@ -74,6 +74,9 @@
 #
 # OpenSM, see tests/vm/sm.sh: sm_start, sm_stop, sm_restart, sm_reload, sm_running, sm_pid
 #	sm_on_node2 FUNCTION...		one of them in node 2, as: sm_on_node2 sm_start
+#	sm_second		another one, at port 2 and of priority 2; $STARTED is its process id, its log is
+#				$SM_SECOND/log
+#	sm_master_is PORT	the subnet is managed from that port, as port 1 sees it
 
 if [ -z "${T_ROOT:-}" ]; then
 	echo "this script wants to run in a guest: tests/vm/run ${0##*/}" >&2
@@ -445,6 +448,27 @@ stop()
 lib_listens()
 {
 	[ -n "$(on_side "$1" ss -Hltn "sport = :$2")" ]
+}
+
+SM_SECOND=/tmp/second
+
+sm_second()
+{
+	local gid
+
+	gid=0x$(cut -d : -f 5- /sys/class/infiniband/vib0/ports/2/gids/0 | tr -d :)
+	mkdir -p "$SM_SECOND"
+	sed "s#$SM_DIR#$SM_SECOND#" "$SM_DIR/conf" >"$SM_SECOND/conf"
+	printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n' >>"$SM_SECOND/conf"
+	start env OSM_CACHE_DIR=$SM_SECOND OSM_TMP_DIR=$SM_SECOND \
+		sh -c "exec opensm -F $SM_SECOND/conf -g $gid -p 2 >$SM_SECOND/out 2>&1"
+}
+
+sm_master_is()
+{
+	local ports=/sys/class/infiniband/vib0/ports
+
+	[ "$(cat $ports/1/sm_lid)" = "$(cat "$ports/$1/lid")" ]
 }
 
 iperf_start()

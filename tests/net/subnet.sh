@@ -10,31 +10,9 @@
 # shellcheck source=tests/net/lib.sh
 . "$T_ROOT/tests/net/lib.sh"
 
-PORTS=/sys/class/infiniband/vib0/ports
-SECOND=/tmp/second
-
 ping_b()
 {
 	ping -q -c 1 -W 1 "${1:-$T_IP4_B}"
-}
-
-# second_sm: another OpenSM, on port 2, of lower priority; $STARTED is its process id
-second_sm()
-{
-	local gid
-
-	gid=0x$(cut -d : -f 5- "$PORTS/2/gids/0" | tr -d :)
-	mkdir -p "$SECOND"
-	sed "s#$SM_DIR#$SECOND#" "$SM_DIR/conf" >"$SECOND/conf"
-	printf 'sminfo_polling_timeout 500\npolling_retry_number 2\n' >>"$SECOND/conf"
-	start env OSM_CACHE_DIR=$SECOND OSM_TMP_DIR=$SECOND \
-		sh -c "exec opensm -F $SECOND/conf -g $gid -p 2 >$SECOND/out 2>&1"
-}
-
-# master_is PORT: the subnet is managed from there, as port 1 sees it
-master_is()
-{
-	[ "$(cat "$PORTS/1/sm_lid")" = "$(cat "$PORTS/$1/lid")" ]
 }
 
 # stream_start: a TCP stream from A to B; SENDER and RECEIVER are its process ids
@@ -71,17 +49,17 @@ part_handover()
 	sm_restart -p 8
 	check "first manager" wait_for 30 sm_ports_active
 	check "carrier" wait_carrier 30
-	second_sm
+	sm_second
 	second=$STARTED
-	check "second one stands by" wait_for 30 grep -qs STANDBY $SECOND/log
+	check "second one stands by" wait_for 30 grep -qs STANDBY $SM_SECOND/log
 	carriers=$(cat "/sys/class/net/$T_IF_A/carrier_changes")
 	stream_start
 	check "a stream is under way" wait_for 20 sh -c "[ \$(cat /sys/class/net/$T_IF_A/statistics/tx_packets) -gt 2000 ]"
 	kill -9 "$(sm_pid)"
-	check "the second one takes over" wait_for 60 master_is 2
-	check "and asks to register again" wait_for 30 grep -q "SUBNET UP" $SECOND/log
+	check "the second one takes over" wait_for 60 sm_master_is 2
+	check "and asks to register again" wait_for 30 grep -q "SUBNET UP" $SM_SECOND/log
 	sm_start -p 8
-	check "the first one comes back and takes over" wait_for 60 master_is 1
+	check "the first one comes back and takes over" wait_for 60 sm_master_is 1
 	stream_end
 	is "the stream has not broken" $? 0
 	note "$(cat /tmp/gap)"
