@@ -5,7 +5,7 @@
 #
 #	tests/vm/run tests/net/cm-foe.sh [SUITE...]
 #
-# SUITES: requests strays granted frames crowd flood (all of them). The foe sits at the port of B and
+# SUITES: requests strays granted storm frames crowd flood (all of them). The foe sits at the port of B and
 # turns on A, whose traffic with B has to go on.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
@@ -149,14 +149,14 @@ suite_strays()
 	check "strays: nothing came of it" accepted_is 0
 }
 
-# know_foe QPN: A knows the foe as the owner of that queue pair
+# know_foe QPN [ADDRESS]: A knows the foe as the owner of that queue pair
 know_foe()
 {
 	local gid
 
 	gid=$(sed 's/../&:/g; s/:$//' <<<"$1")
 	gid+=:$(tr -d : </sys/class/infiniband/vib0/ports/2/gids/0 | sed 's/../&:/g; s/:$//')
-	ip neigh replace "$dest" lladdr "80:$gid" dev "$T_IF_A" nud permanent
+	ip neigh replace "${2:-$dest}" lladdr "80:$gid" dev "$T_IF_A" nud permanent
 }
 
 # met NAME QPN MOST HOW [SIZE]: A asks the foe, at most so often, and gets the answer HOW
@@ -192,6 +192,50 @@ suite_granted()
 	ip link set "$T_IF_A" down
 	is "granted: nothing is left" "$(grep -c '^to ' "$file")" 0
 	up_a
+}
+
+# A packet to each of N addresses of the foe, ten times a second, for five seconds
+pester()
+{
+	python3 -IS -c '
+import socket, sys, time
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(50):
+    for i in range(int(sys.argv[1])):
+        sock.sendto(b"x", (f"10.77.0.{100 + i}", 9))
+    time.sleep(0.1)
+' "$1"
+}
+
+# Many who refuse, and refusals of what nobody has asked for, while there is a connection to B
+suite_storm()
+{
+	local n=48 i before rejected qpn
+
+	check "storm: connected" wait_for 20 ping -q -c 1 -W 2 -s 20000 "$T_IP4_B"
+	foe close
+	for ((i = 0; i < n; i++)); do
+		qpn=$(printf '%06x' $((0x7ffe00 + i)))
+		foe listen sid="$(sid "$qpn")" how=rej
+		know_foe "$qpn" "10.77.0.$((100 + i))"
+	done
+	mark "storm"
+	before=$(own "$file") rejected=$(count rejected)
+	pings_start 20000
+	pester "$n" &
+	check "storm: 3000 refusals out of the blue" foe stray n=3000 attr=0x12 seed=5
+	wait $!
+	pings_end
+	is "storm: no ping to B is lost" "$pings_lost" 0
+	is "storm: the connection to B is the same" "$(own "$file")" "$before"
+	check "storm: each of $n was asked" [ "$(asked)" -ge "$n" ]
+	check "storm: at most three times" no_more_than $((3 * n)) "$(asked)"
+	check "storm: all refusals are counted" [ $(($(count rejected) - rejected)) -ge "$n" ]
+	check "storm: a few lines" no_more_than 20 "$(lines "$T_IF_A: ")"
+	foe close
+	for ((i = 0; i < n; i++)); do
+		ip neigh del "10.77.0.$((100 + i))" dev "$T_IF_A"
+	done
 }
 
 result_of()
@@ -249,16 +293,12 @@ sees_flood()
 
 suite_flood()
 {
-	local before heard refused begin took pinger out=$T_OUT/flood free
+	local before heard refused begin took free
 
 	vib_reset
 	before=$(vib objects rc) free=$(free_kb) heard=$(count heard) refused=$(count refused)
 	mark "flood"
-	touch "$out.on"
-	while [ -e "$out.on" ]; do
-		ping -q -c 10 -i 0.1 -W 5 "$T_IP4_B"
-	done >"$out" &
-	pinger=$!
+	pings_start 56
 	begin=$SECONDS
 	check "flood: $flood requests, each from somebody else" \
 		foe req n="$flood" sid="$(sid)" seed=400 timeout=20 retries=15
@@ -272,9 +312,8 @@ suite_flood()
 	check "flood: no more granted than allowed" no_more_than "$(limit)" "$(accepted)"
 	check "flood: memory" no_more_than 131072 $((free - $(free_kb)))
 	check "flood: a few lines" no_more_than $((40 + took * 10)) "$(lines refused)"
-	rm "$out.on"
-	wait "$pinger"
-	is "flood: no ping to B was lost" "$(lost <"$out" | sort -u)" 0
+	pings_end
+	is "flood: no ping to B was lost" "$pings_lost" 0
 	check "flood: B answers" ping_b
 	begin=${EPOCHREALTIME/./}
 	check "flood: down" ip link set "$T_IF_A" down
@@ -285,13 +324,12 @@ suite_flood()
 	up_a
 	check "flood: B answers after that" wait_for 20 ping_b
 	check "flood: memory is back" no_more_than 65536 $((free - $(free_kb)))
-	rm -f "$out"
 }
 
 check "the foe" insmod "$T_ROOT/build/$(uname -r)/vib/vib_foe.ko"
 check "A in connected mode" sh -c "echo connected >/sys/class/net/$T_IF_A/mode"
 check "B answers" wait_for 20 ping_b
-[ $# -gt 0 ] || set -- requests strays granted frames crowd flood
+[ $# -gt 0 ] || set -- requests strays granted storm frames crowd flood
 for suite; do
 	note "$suite, after $SECONDS s"
 	"suite_$suite"

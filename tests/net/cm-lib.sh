@@ -8,6 +8,9 @@
 #	lost			what a ping on standard input has lost, in per cent
 #	qps_at_most N		so many queue pairs of connections are left, on both sides
 #	up_a			set A up again and wait for its carrier
+#	pings_start SIZE	ping B in the background
+#	pings_end		end that; $pings_lost is what any ten of them have lost, in per cent: 0 if all is well
+#	own FILE...		the queue pairs of live connections to peers in these lists, in order
 #
 #	$debug, $params		debugfs of the driver, its parameters
 
@@ -45,4 +48,27 @@ up_a()
 {
 	addressed_a
 	wait_carrier 30
+}
+
+pings_start()
+{
+	touch "$T_OUT/pinging"
+	while [ -e "$T_OUT/pinging" ]; do
+		ping -q -c 10 -i 0.1 -W 5 -s "$1" "$T_IP4_B"
+	done >"$T_OUT/pings" &
+	pinger=$!
+}
+
+pings_end()
+{
+	rm "$T_OUT/pinging"
+	wait "$pinger"
+	# shellcheck disable=SC2034
+	pings_lost=$(lost <"$T_OUT/pings" | sort -u)
+	rm "$T_OUT/pings"
+}
+
+own()
+{
+	cat "$@" | sed -n 's/^to .* live own_qpn \([^ ]*\) .*/\1/p' | sort
 }

@@ -6,11 +6,11 @@
 #	tests/vm/run tests/net/cm-life.sh [SUITE...]
 #	tests/vm/run --timeout 580 tests/net/cm-life.sh dials=25x20
 #
-# SUITES: dials[=PAIRSxROUNDS] pkey sm hca unload (all of them). Dials: so many pairs of children, A's
-# and B's, ask each other for a connection at the same moment, and so often.
+# SUITES: dials[=PAIRSxROUNDS] pkey sm handover lack hca unload (all of them). Dials: so many pairs of
+# children, A's and B's, ask each other for a connection at the same moment, and so often.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
-# shellcheck disable=SC2317,SC2119
+# shellcheck disable=SC2317,SC2119,SC2120
 
 # shellcheck source=tests/net/cm-lib.sh
 . "$T_ROOT/tests/net/cm-lib.sh"
@@ -166,6 +166,95 @@ suite_sm()
 	rm -f "$T_OUT/sm"
 }
 
+# Two managers: the second one takes over when the first one dies, and hands over when it is back
+suite_handover()
+{
+	local second before conns=("$debug/${T_IF_A}_conn" "$debug/${T_IF_B}_conn")
+
+	sm_restart -p 8
+	check "handover: first manager" wait_for 30 sm_ports_active
+	check "handover: carrier" wait_carrier 30
+	connected
+	check "handover: connected" wait_for 20 both_ways
+	sm_second
+	second=$STARTED
+	check "handover: the second one stands by" wait_for 30 grep -qs STANDBY "$SM_SECOND/log"
+	before=$(own "${conns[@]}")
+	pings_start 20000
+	kill -9 "$(sm_pid)"
+	check "handover: the second one takes over" wait_for 60 sm_master_is 2
+	check "handover: and asks to register again" wait_for 30 grep -q "SUBNET UP" "$SM_SECOND/log"
+	sm_start -p 8
+	check "handover: the first one comes back and takes over" wait_for 60 sm_master_is 1
+	check "handover: all of it is up" wait_for 30 sm_ports_active
+	pings_end
+	is "handover: no ping is lost" "$pings_lost" 0
+	is "handover: the connections are the same" "$(own "${conns[@]}")" "$before"
+	stop "$second"
+}
+
+disconnected()
+{
+	echo datagram >"/sys/class/net/$T_IF_A/mode" &&
+		in_b sh -c "echo datagram >/sys/class/net/$T_IF_B/mode" && wait_for 20 qps_at_most 0
+}
+
+# both_ways: large packets go, by connections
+both_ways()
+{
+	large && live 2 "$debug/${T_IF_A}_conn" "$debug/${T_IF_B}_conn"
+}
+
+failed()
+{
+	grep -q "^$1 .*hit=[1-9]" /sys/kernel/debug/vib/failop
+}
+
+# without OP: A is set up, and that call of the HCA fails
+without()
+{
+	ip link set "$T_IF_A" down
+	ctl failop "$1" 1 1 12
+	addressed_a
+	check "lack: $1 fails" failed "$1"
+	ctl failop clear
+	check "lack: without $1: carrier" wait_carrier 30
+	check "lack: without $1: B answers" wait_for 20 ping_b
+}
+
+# An HCA that refuses what connections need: datagrams go on, and later there is a connection
+suite_lack()
+{
+	local step op nth
+
+	connected
+	without create_cq
+	check "lack: without create_cq: large ones in pieces" wait_for 20 large
+	check "lack: without create_cq: no connection" live 0 "$debug/${T_IF_A}_conn"
+	without create_srq
+	check "lack: without create_srq: connected" wait_for 40 both_ways
+	check "lack: without create_srq: buffers of its own" grep -q "^from .* receives 32 " "$debug/${T_IF_A}_conn"
+	ip link set "$T_IF_A" down
+	up_a
+	for step in create_cq:1 create_qp:1 create_qp:2 modify_qp:1 modify_qp:2 modify_qp:3 modify_qp:4 modify_qp:5 \
+		modify_qp:6; do
+		op=${step%:*} nth=${step#*:}
+		check "lack: no connections" disconnected
+		ctl failop "$op" "$nth" 1 12
+		connected
+		check "lack: $op $nth fails" wait_for 20 eval "large; failed $op"
+		check "lack: $op $nth: B answers" ping_b
+		ctl failop clear
+		check "lack: $op $nth: connected" wait_for 40 both_ways
+	done
+	# the end cannot be had in good order either
+	ctl failop modify_qp 1 2 22
+	check "lack: they end all the same" disconnected
+	ctl failop clear
+	connected
+	check "lack: connected again" wait_for 20 both_ways
+}
+
 suite_hca()
 {
 	local how
@@ -218,7 +307,7 @@ suite_unload()
 	check "unload: B answers" wait_for 20 large
 }
 
-[ $# -gt 0 ] || set -- dials=5x5 pkey sm hca unload
+[ $# -gt 0 ] || set -- dials=5x5 pkey sm handover lack hca unload
 for suite; do
 	note "$suite, after $SECONDS s"
 	case $suite in
