@@ -6,7 +6,7 @@
 #	tests/vm/run tests/net/cm-life.sh [SUITE...]
 #	tests/vm/run --timeout 580 tests/net/cm-life.sh dials=25x20
 #
-# SUITES: dials[=PAIRSxROUNDS] pkey sm handover lack hca unload (all of them). Dials: so many pairs of
+# SUITES: dials[=PAIRSxROUNDS] pkey sm handover rough lack hca unload (all of them). Dials: so many pairs of
 # children, A's and B's, ask each other for a connection at the same moment, and so often.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
@@ -205,6 +205,40 @@ both_ways()
 	large && live 2 "$debug/${T_IF_A}_conn" "$debug/${T_IF_B}_conn"
 }
 
+# rough NAME KEY=VALUE...: that befalls the messages of the connection manager, both ways
+rough()
+{
+	local name=$1 port
+	shift
+
+	check "rough: $name: no connections" disconnected
+	for port in 1 2; do
+		ctl fault "vib0:$port" out class=cm seed="$port" "$@"
+	done
+	pings_start 56
+	connected
+	check "rough: $name: connected" wait_for 60 both_ways
+	check "rough: $name: they end" disconnected
+	connected
+	check "rough: $name: and once more" wait_for 60 both_ways
+	pings_end
+	is "rough: $name: no small ping is lost" "$pings_lost" 0
+	for port in 1 2; do
+		ctl fault "vib0:$port" clear
+	done
+}
+
+# Requests, answers and farewells that come twice, late and in another order, or not at all
+suite_rough()
+{
+	rough "twice" do=dup
+	rough "late" do=delay us=100000 jitter=400000
+	rough "lost" do=drop ppm=300000
+	check "rough: afterwards" disconnected
+	connected
+	check "rough: connected again" wait_for 30 both_ways
+}
+
 failed()
 {
 	grep -q "^$1 .*hit=[1-9]" /sys/kernel/debug/vib/failop
@@ -250,6 +284,7 @@ suite_lack()
 	# the end cannot be had in good order either
 	ctl failop modify_qp 1 2 22
 	check "lack: they end all the same" disconnected
+	check "lack: a line says so" sh -c "dmesg | grep -q 'cannot move the queue pair of a connection to ERR'"
 	ctl failop clear
 	connected
 	check "lack: connected again" wait_for 20 both_ways
@@ -307,7 +342,7 @@ suite_unload()
 	check "unload: B answers" wait_for 20 large
 }
 
-[ $# -gt 0 ] || set -- dials=5x5 pkey sm handover lack hca unload
+[ $# -gt 0 ] || set -- dials=5x5 pkey sm handover rough lack hca unload
 for suite; do
 	note "$suite, after $SECONDS s"
 	case $suite in
