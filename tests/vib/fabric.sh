@@ -102,12 +102,18 @@ part_paths()
 	is "the switch counted them" "$(test "$(node_drops s1 smp_path)" -gt 0 && echo yes)" yes
 }
 
+# phys_is NODE PORT STATE
+phys_is()
+{
+	[ "$(topo "$1" "$2" phys)" = "$3" ]
+}
+
 part_detour()
 {
 	ctl link s1:5 down
 	check "the way over the other cable" wait_for 10 quick smpquery portinfo "$(lid 2)"
 	ctl link s1:5 up
-	check "both ends of the cable come back" wait_for 10 test "$(topo s2 1 phys)" = 5
+	check "both ends of the cable come back" wait_for 10 phys_is s2 1 5
 	check "a cable from a switch to itself" ctl cable s1:3 s1:4
 	check "is no harm" wait_for 10 quick smpquery portinfo "$(lid 2)"
 	ctl uncable s1:3

@@ -347,6 +347,11 @@ mixed()
 	ping_b 2 1500 && ping_a 2 1500
 }
 
+unconnected()
+{
+	[ "$(vib objects rc)" = 0 ]
+}
+
 part_modes()
 {
 	local i
@@ -362,7 +367,7 @@ part_modes()
 	check "they talk" wait_for 60 mixed
 	check "A goes down" ip link set "$T_IF_A" down
 	check "B goes down" in_b ip link set "$T_IF_B" down
-	check "no connection is left" wait_for 60 test "$(vib objects rc)" = 0
+	check "no connection is left" wait_for 60 unconnected
 	ip link set "$T_IF_A" up
 	in_b ip link set "$T_IF_B" up
 	check "both come back" wait_carrier 60
