@@ -390,6 +390,8 @@ static void cm_end_all(struct ipoib_cm *cm, struct list_head *list)
 	LIST_HEAD(seen);
 
 	while ((c = cm_next(cm, list, &seen))) {
+		/* the peer has done nothing wrong: it may be asked at once */
+		c->again = true;
 		if (cm_has_qp(c))
 			ipoib_conn_end(c);
 		ipoib_conn_put(c);
@@ -475,13 +477,17 @@ void ipoib_cm_close(struct ipoib_dev *d)
 }
 
 /**
- * ipoib_cm_restart - end the connections that peers have made
- * @d: interface whose P_Key has changed
+ * ipoib_cm_restart - end all connections, and make those of ours anew
+ * @d: interface whose P_Key, its place in the table or GID has changed
+ *
+ * A queue pair knows its P_Key by the place in the table: what is sent over one
+ * that was made before would be in no partition, or in a wrong one.
  *
  * Context: ctl_mutex, may sleep.
  */
 void ipoib_cm_restart(struct ipoib_dev *d)
 {
+	cm_end_all(&d->cm, &d->cm.active);
 	cm_end_all(&d->cm, &d->cm.passive);
 }
 
