@@ -12,8 +12,7 @@
  * record is old, and when the port seems to have another LID, of which nobody
  * tells us: the stack finds that a neighbour does not answer, or a request for
  * an address comes from another LID than the one that we answer to.  It keeps
- * its old handle until the new answer is there, or the SA says that there is no
- * such port.  After a failure the packets parked are dropped and the next
+ * its old handle until the new answer is there.  After a failure the packets parked are dropped and the next
  * question waits: a dead peer costs the SA two queries in three seconds.  The
  * pause is shorter when the SA itself was silent, for both ends of a path may
  * be in one when it returns.  Paths line up for the SA.
@@ -239,10 +238,13 @@ static void path_answered(struct ipoib_path *path)
 	}
 
 	ipoib_dbg(d, "no path to %pI6: %pe\n", path->t.gid.raw, ERR_PTR(err));
-	/* an SA that is silent has not said that the path is gone */
+	/*
+	 * What we have stays in use: an SA that is silent has not said that the
+	 * path is gone, and one that refuses may have just begun and not know
+	 * the port yet.  Where there is no SA at all, the core of its host
+	 * refuses in its place.  If the port has gone, the stack will notice.
+	 */
 	path->stale = rcu_access_pointer(path->t.ah);
-	if (err == -EINVAL)
-		ipoib_target_drop_ah(&path->t);
 	ipoib_target_purge(&path->t, SKB_DROP_REASON_NEIGH_FAILED);
 	path_pause(path, err);
 }

@@ -189,44 +189,6 @@ void ipoib_target_purge(struct ipoib_target *t, enum skb_drop_reason reason)
 	}
 }
 
-/**
- * ipoib_target_kill - end the life of a target
- * @t: target in the table
- *
- * Its address handle is retired, its packets are dropped, the reference of the
- * table goes.
- *
- * Context: ctl_mutex.
- * Return: true when this call did it, false when it was dead already.
- */
-bool ipoib_target_kill(struct ipoib_target *t)
-{
-	struct ipoib_dev *d = t->dev;
-	bool first;
-
-	lockdep_assert_held(&d->ctl_mutex);
-
-	spin_lock_bh(&d->tbl_lock);
-	spin_lock(&t->lock);
-	first = !t->dead;
-	t->dead = true;
-	spin_unlock(&t->lock);
-	if (first) {
-		rhashtable_remove_fast(&d->targets, &t->node,
-				       ipoib_target_params);
-		list_del_init(&t->all);
-		d->strangers[t->kind] -= t->stranger;
-	}
-	spin_unlock_bh(&d->tbl_lock);
-	if (!first)
-		return false;
-
-	ipoib_target_drop_ah(t);
-	ipoib_target_purge(t, SKB_DROP_REASON_NEIGH_FAILED);
-	ipoib_target_put(t);
-	return true;
-}
-
 static bool target_enqueue(struct ipoib_target *t)
 {
 	struct ipoib_dev *d = t->dev;
@@ -503,16 +465,43 @@ static void target_swap_ah(struct ipoib_target *t, struct ipoib_ah *ah)
 }
 
 /**
- * ipoib_target_drop_ah - forget how to reach a target
- * @t: target; packets are parked from now on
+ * ipoib_target_kill - end the life of a target
+ * @t: target in the table
+ *
+ * Its address handle is retired, its packets are dropped, the reference of the
+ * table goes.
  *
  * Context: ctl_mutex.
+ * Return: true when this call did it, false when it was dead already.
  */
-void ipoib_target_drop_ah(struct ipoib_target *t)
+bool ipoib_target_kill(struct ipoib_target *t)
 {
+	struct ipoib_dev *d = t->dev;
+	bool first;
+
+	lockdep_assert_held(&d->ctl_mutex);
+
+	spin_lock_bh(&d->tbl_lock);
+	spin_lock(&t->lock);
+	first = !t->dead;
+	t->dead = true;
+	spin_unlock(&t->lock);
+	if (first) {
+		rhashtable_remove_fast(&d->targets, &t->node,
+				       ipoib_target_params);
+		list_del_init(&t->all);
+		d->strangers[t->kind] -= t->stranger;
+	}
+	spin_unlock_bh(&d->tbl_lock);
+	if (!first)
+		return false;
+
 	target_swap_ah(t, NULL);
 	ah_retire(t->next_ah);
 	t->next_ah = NULL;
+	ipoib_target_purge(t, SKB_DROP_REASON_NEIGH_FAILED);
+	ipoib_target_put(t);
+	return true;
 }
 
 /**

@@ -134,7 +134,6 @@ bool ipoib_target_park(struct ipoib_target *t, struct sk_buff *skb);
 void ipoib_target_purge(struct ipoib_target *t, enum skb_drop_reason reason);
 void ipoib_target_known(struct ipoib_target *t);
 int ipoib_target_set_ah(struct ipoib_target *t, struct rdma_ah_attr *attr);
-void ipoib_target_drop_ah(struct ipoib_target *t);
 void ipoib_target_resume(struct ipoib_target *t);
 void ipoib_ah_reap(struct ipoib_dev *d);
 void ipoib_ah_reap_all(struct ipoib_dev *d);

@@ -83,6 +83,14 @@ replies()
 	[ "$(grep -c 'bytes from' "$1")" -ge "$2" ]
 }
 
+# The stack forgets its neighbour: reason enough to doubt the path, unless that is new
+asked_anew()
+{
+	ip neigh flush dev "$T_IF_A"
+	ping_b
+	rule_hit
+}
+
 # An SA that was silent: the first packet after its return. A ping that runs all the time has the
 # clock: a program that is started takes a time of its own.
 part_outage()
@@ -112,6 +120,15 @@ part_outage()
 	ctl set vib0:1 rereg
 	wait "$STARTED"
 	is "known paths go on under a silent SA" "$(grep -c 'bytes from' "$log")" 25
+	# so answers the host of a manager that has gone, and one that has just begun
+	ctl sa rule sw0 clear
+	ctl sa rule sw0 "do=refuse" status=0x000c "attr=$PATH_REC"
+	if [ "$T_DRIVER" = ours ]; then
+		check "an SA that refuses is asked again" wait_for 20 asked_anew
+	fi
+	check "known paths go on when the SA refuses" ping -q -c 3 -i 0.2 -W 1 "$T_IP4_B"
+	ctl sa rule sw0 clear
+	ctl sa rule sw0 "do=silent"
 	begun=$SECONDS
 	check "down under a silent SA" ip link set "$T_IF_A" down
 	is "within 6 s" "$((SECONDS - begun < 6))" 1
