@@ -17,8 +17,8 @@ meter=$1
 name=$2
 count=${BENCH_COUNT:-40000}
 # many, so that a sweep of the subnet manager in their midst does not tell
-rounds=${BENCH_ROUNDS:-15000}
-bytes=${BENCH_BYTES:-512M}
+rounds=${BENCH_ROUNDS:-10000}
+bytes=${BENCH_BYTES:-256M}
 costs=/sys/kernel/debug/vib/cost
 server=
 
