@@ -12,10 +12,11 @@
  * record is old, and when the port seems to have another LID, of which nobody
  * tells us: the stack finds that a neighbour does not answer, or a request for
  * an address comes from another LID than the one that we answer to.  It keeps
- * its old handle until the new answer is there.  After a failure the packets parked are dropped and the next
- * question waits: a dead peer costs the SA two queries in three seconds.  The
- * pause is shorter when the SA itself was silent, for both ends of a path may
- * be in one when it returns.  Paths line up for the SA.
+ * its old handle until the new answer is there.  After a failure the packets
+ * parked are dropped and the next question waits: a dead peer costs the SA two
+ * queries in three seconds.  The pause is shorter when the SA itself was silent,
+ * for both ends of a path may be in one when it returns.  Paths line up for the
+ * SA.
  *
  * The SA calls back in process context, at any time until the query is done;
  * the query holds a reference to the path, and keeps the interface alive.
