@@ -198,11 +198,12 @@ part_capture()
 	local file=/tmp/rc.pcap ops
 
 	capture_start a vib0:1
-	check "long and short packets" ping_b 2 20000
+	check "long packets" ping_b 2 20000
 	capture_stop a "$file"
-	ops=$(capture_read "$file" -Y 'infiniband.bth.opcode < 32' -T fields -e infiniband.bth.opcode | sort -u | xargs)
-	# first, middle, last, only, acknowledgment; numbers that tshark may print in either form
-	is "messages and acknowledgments" "$ops" "0 1 17 2"
+	# a short one may be among them, as when the stack looks whether its neighbour is still there
+	ops=$(capture_read "$file" -Y 'infiniband.bth.opcode < 32 && infiniband.bth.opcode != 4' \
+		-T fields -e infiniband.bth.opcode | sort -u | xargs)
+	is "first, middle and last, and acknowledgments" "$ops" "0 1 17 2"
 	check "with a syndrome" sh -c "[ \"\$1\" -gt 0 ]" _ \
 		"$(capture_read "$file" -Y infiniband.aeth -T fields -e infiniband.aeth.syndrome | wc -l)"
 	check_not "none is malformed" \
