@@ -250,16 +250,26 @@ test_manager()
 	test_bytes b
 }
 
-# up_again a|b: down and up, with the address that IPv6 drops
-up_again()
+down()
+{
+	on_side "$1" ip link set "$(of "$1" IF)" down
+}
+
+# up a|b: with the address that IPv6 drops
+up()
 {
 	local dev
 
 	dev=$(of "$1" IF)
-	on_side "$1" ip link set "$dev" down
 	on_side "$1" ip link set "$dev" up
 	on_side "$1" ip -6 addr replace "$(of "$1" IP6)/$T_PREFIX6" dev "$dev" nodad
 	wait_carrier 60
+}
+
+down_up()
+{
+	down "$1"
+	up "$1"
 }
 
 # What a driver says on the wire, seen at the port of its HCA. Its SA queries can be seen there only
@@ -270,8 +280,10 @@ test_bytes()
 
 	peer=$(other "$side")
 	lid=$(lid "$side")
+	# from the first word on: a router may be asked for at any time while the interface is up
+	check "$side: down" down "$side"
 	capture_start "$side" vib0:1 8192
-	check "$side: down and up again" up_again "$side"
+	check "$side: up again" up "$side"
 	lib_start_on "$side" python3 "$T_ROOT/tests/net/datagram.py" listen 239.7.7.9 "$(of "$side" IF)" 7011 1 \
 		>/dev/null
 	pid=$STARTED
@@ -283,7 +295,7 @@ test_bytes()
 	on_side "$side" ping -c 3 -i 0.5 -W 1 -I "$(of "$side" IF)" 239.8.8.8 >/dev/null
 	check "$side: unicast" wait_for 20 answers "$side" "$(of "$peer" IP4)"
 	check "$side: unicast, IPv6" wait_for 20 answers "$side" "$(of "$peer" IP6)"
-	check "$side: down and up once more" up_again "$side"
+	check "$side: down and up once more" down_up "$side"
 	check "$side: unicast again" wait_for 20 answers "$side" "$(of "$peer" IP4)"
 	capture_stop "$side" "$file"
 	is "$side: the capture is complete" "$(capture_lost "$side")" 0
