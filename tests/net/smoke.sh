@@ -23,7 +23,7 @@
 flags=80
 
 case $T_KERNEL in
-debug) flood=200 step=61 stream_mb=16 sum_mb=8 ;;
+debug) flood=100 step=331 stream_mb=4 sum_mb=8 ;;
 *) flood=2000 step=1 stream_mb=64 sum_mb=256 ;;
 esac
 
