@@ -204,13 +204,6 @@ b28_limit()
 # program takes to start does not count.
 tracing=/sys/kernel/tracing
 
-trace_begin()
-{
-	mountpoint -q "$tracing" || mount -t tracefs tracefs "$tracing"
-	echo 1 >"$tracing/events/ipoib/ipoib_join/enable"
-	echo >"$tracing/trace"
-}
-
 # joined_after MARK MGID-END: microseconds from a mark in the trace to the first join of such a group
 # that succeeded; nothing if there was none
 joined_after()
@@ -235,7 +228,7 @@ b31()
 	member=$STARTED
 	check "B31 B is in three groups" wait_for 60 in_sa_is ff12:401b:ffff::f0a: 3
 	check "B31 A is known" wait_for 20 in_b ping -q -c 1 -W 1 "$T_IP4_A"
-	trace_begin
+	trace_on ipoib_join
 	carriers=$(in_b cat "/sys/class/net/$T_IF_B/carrier_changes")
 	# the broadcast group comes before all others
 	group="ipoib_join: $T_IF_B ff12:401b:ffff:0000:0000:0000:0f0a:0003"
@@ -249,7 +242,7 @@ b31()
 		took=$(joined_after "heard again $i" "$group")
 		[ "${took:-0}" -le "$worst" ] || worst=$took
 	done
-	echo 0 >"$tracing/events/ipoib/ipoib_join/enable"
+	trace_off
 	stop "$member"
 	note "joined again after $((worst / 1000)) ms at most"
 	is "B31 joins work again within 2 s" "$((worst < T_KERNEL_SLOW * 2000000))" 1

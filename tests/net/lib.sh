@@ -48,6 +48,11 @@
 #	vib_reset		set the counters of the fabric to zero, after faults made on purpose
 #	port_state N		state of port N of the first HCA, as ACTIVE
 #
+# Trace events of our driver, in a kernel that has them:
+#	trace_on EVENT...	record these from now on, as ipoib_join, or all of them with a dot
+#	trace_off		no longer
+#	traced ARG...		what grep with these arguments finds in the records
+#
 # Captures of what passes a link port, readable by tshark and tcpdump; for b with --nodes 2, too:
 #	capture_start a|b PORT [KB]	listen at a port, as vib0:1; keep at most KB (4096) kilobytes
 #	capture_stop a|b [FILE]		end that; put what there is into FILE in this guest
@@ -270,6 +275,30 @@ counter_a()
 counter_b()
 {
 	in_b cat "/sys/class/net/${2:-$T_IF_B}/statistics/$1"
+}
+
+lib_tracing=/sys/kernel/tracing
+
+trace_on()
+{
+	local event
+
+	[ -d $lib_tracing ] || return
+	mountpoint -q $lib_tracing || mount -t tracefs tracefs $lib_tracing || return
+	echo >$lib_tracing/trace
+	for event; do
+		echo 1 >"$lib_tracing/events/ipoib/$event/enable" || return
+	done
+}
+
+trace_off()
+{
+	echo 0 >$lib_tracing/events/ipoib/enable
+}
+
+traced()
+{
+	grep "$@" $lib_tracing/trace
 }
 
 drops()

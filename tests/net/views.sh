@@ -96,16 +96,13 @@ if [ "$T_DRIVER" = ours ]; then
 fi
 
 # --- trace events
-if [ "$T_DRIVER" = ours ] && [ -d /sys/kernel/tracing ]; then
-	mountpoint -q /sys/kernel/tracing || mount -t tracefs tracefs /sys/kernel/tracing
-	tracing=/sys/kernel/tracing
-	echo 1 >$tracing/events/ipoib/enable
+if [ "$T_DRIVER" = ours ] && trace_on .; then
 	ip link set "$T_IF_A" down
 	ip link set "$T_IF_A" up
 	wait_carrier 20
 	wait_for 10 ping -q -c 1 -W 1 "$T_IP4_B"
-	echo 0 >$tracing/events/ipoib/enable
-	trace=$(cat $tracing/trace)
+	trace_off
+	trace=$(traced ^)
 	check "trace: state" grep -q "ipoib_state: $T_IF_A joining -> live" <<<"$trace"
 	check "trace: join" grep -q "ipoib_join: $T_IF_A ff12:401b:.* status 0" <<<"$trace"
 	check "trace: leave" grep -q "ipoib_leave: $T_IF_A ff12:401b:" <<<"$trace"
