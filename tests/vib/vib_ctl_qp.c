@@ -18,9 +18,7 @@ static int qp_error(struct vib_qpc *qpc, u32 val)
 
 static int qp_hold(struct vib_qpc *qpc, u32 val)
 {
-	qpc->sq_error = IB_WC_SUCCESS;
-	if (val)
-		vib_cq_hold(qpc->send_cq, val);
+	vib_cq_hold(qpc->send_cq, val);
 	return 0;
 }
 
