@@ -714,9 +714,10 @@ static void cm_show_conn(struct seq_file *s, const struct ipoib_conn *c)
 	if (cm_has_qp(c))
 		seq_printf(s, " own_qpn 0x%06x", c->qp->qp_num);
 	if (c->active)
-		seq_printf(s, " limit %u sends %u waiting %u hold %u",
+		seq_printf(s, " limit %u sends %u waiting %u hold %u%s",
 			   c->limit, ipoib_ring_used(c->head, c->tail),
-			   skb_queue_len_lockless(&c->backlog), c->hold);
+			   skb_queue_len_lockless(&c->backlog), c->hold,
+			   c->slow ? " slow" : "");
 	if (c->ring.slot)
 		seq_printf(s, " receives %u", c->ring.posted);
 	seq_printf(s, " idle %lu\n", (jiffies - c->used) / HZ);

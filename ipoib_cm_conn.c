@@ -184,6 +184,7 @@ static struct ipoib_conn *conn_alloc(struct ipoib_dev *d, bool active,
 	c->born = c->used;
 	__skb_queue_head_init(&c->backlog);
 	skb_queue_head_init(&c->lost);
+	timer_setup(&c->watch, ipoib_cm_tx_watch, 0);
 	INIT_HLIST_NODE(&c->link);
 	INIT_LIST_HEAD(&c->all);
 	INIT_LIST_HEAD(&c->todo);

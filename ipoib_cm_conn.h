@@ -6,6 +6,7 @@
 #include <linux/list.h>
 #include <linux/refcount.h>
 #include <linux/skbuff.h>
+#include <linux/timer.h>
 
 #include <rdma/ib_verbs.h>
 
@@ -14,6 +15,8 @@
 #include "ipoib_ring.h"
 
 #define IPOIB_CM_BACKLOG	(4u << 20)	/* bytes that wait for one peer */
+#define IPOIB_CM_ENOUGH		(1u << 20)	/* of these, then the stack waits, */
+#define IPOIB_CM_ENOUGH_TIME	(HZ / 2)	/* but only so long */
 #define IPOIB_CM_PATIENCE	(2 * HZ)	/* of packets too big for UD */
 #define IPOIB_CM_SENDS		32	/* slots of a send ring, a power of two */
 
@@ -60,6 +63,9 @@ struct sa_path_rec;
  * @head: X next slot to fill, free-running; read by P
  * @backlog: X packets that wait, with their pseudo header
  * @backlog_bytes: X their truesize
+ * @stops: X the queue of the interface was stopped for it
+ * @slow: X it takes too long, and the queue is not stopped for it any more
+ * @watch: runs as long as @stops is set
  * @tail: P oldest slot in use, free-running; read by X
  * @lost: packets whose send failed, with their pseudo header
  * @target: I where it hangs, with a reference; NULL if made by the peer
@@ -107,6 +113,9 @@ struct ipoib_conn {
 	u32 head ____cacheline_aligned_in_smp;
 	struct sk_buff_head backlog;
 	u32 backlog_bytes;
+	bool stops;
+	bool slow;
+	struct timer_list watch;
 
 	u32 tail ____cacheline_aligned_in_smp;
 	struct sk_buff_head lost;
@@ -201,6 +210,7 @@ void ipoib_cm_wake(struct ipoib_dev *d);
 /* ipoib_cm_tx.c */
 int ipoib_cm_tx_init(struct ipoib_conn *c);
 void ipoib_cm_tx_fini(struct ipoib_conn *c);
+void ipoib_cm_tx_watch(struct timer_list *timer);
 void ipoib_cm_tx_send(struct ipoib_conn *c, struct sk_buff *skb);
 void ipoib_cm_tx_pump(struct ipoib_conn *c);
 void ipoib_cm_tx_divert(struct ipoib_conn *c);

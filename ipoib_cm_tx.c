@@ -13,9 +13,12 @@
  * have a connection each, packets are large, and what waits in the queue takes
  * no memory of the HCA.
  *
- * Sockets are charged for their packets until these have been sent, so the
- * length of the queue is bounded by what sockets may send; a bound of its own is
- * for packets that are forwarded.
+ * When enough waits behind a ring that is full, the queue of the interface is
+ * stopped, as for the ring of UD, until half of it has gone: so packets wait in
+ * the queueing discipline, which knows whose turn it is, and none is dropped.
+ * Others must not wait for a peer that does not take its packets: after a while
+ * the queue is woken all the same, and what comes for that peer is dropped when
+ * its own queue is full.
  *
  * Each has a completion queue of its own, too, which the InfiniBand core polls; it
  * spreads them over the vectors of the HCA.  Each send asks for a completion.
@@ -31,6 +34,7 @@
 #include "ipoib_main.h"
 #include "ipoib_pmtu.h"
 #include "ipoib_target.h"
+#include "ipoib_trace.h"
 
 static void cm_tx_drop(struct ipoib_conn *c, struct sk_buff *skb,
 		       enum skb_drop_reason reason)
@@ -98,13 +102,52 @@ static struct sk_buff *cm_tx_next(struct ipoib_conn *c)
 	return skb;
 }
 
+/* The stack has to wait for this peer; transmit queue lock held */
+static void cm_tx_stop(struct ipoib_conn *c)
+{
+	netif_tx_stop_queue(c->dev->txq.nq);
+	if (c->stops)
+		return;
+	c->stops = true;
+	mod_timer(&c->watch, jiffies + IPOIB_CM_ENOUGH_TIME);
+	trace_ipoib_ring_stop(c->dev->dev, c->head, c->tail);
+}
+
+/* It need not wait any longer; transmit queue lock held */
+static void cm_tx_wake(struct ipoib_conn *c)
+{
+	struct ipoib_txq *txq = &c->dev->txq;
+
+	if (!c->stops)
+		return;
+	c->stops = false;
+	timer_delete(&c->watch);
+	/* one that is full is woken by its own poll */
+	if (txq->open && ipoib_tx_room(txq))
+		netif_tx_wake_queue(txq->nq);
+	trace_ipoib_ring_wake(c->dev->dev, c->head, c->tail);
+}
+
 /**
- * ipoib_cm_tx_pump - send what waits, as far as there is room
- * @c: connection
+ * ipoib_cm_tx_watch - a peer has had the time to take what waits for it
+ * @timer: of a connection for which the queue is stopped
  *
- * Context: transmit queue lock held, bh off.
+ * Context: softirq; takes the transmit queue lock.
  */
-void ipoib_cm_tx_pump(struct ipoib_conn *c)
+void ipoib_cm_tx_watch(struct timer_list *timer)
+{
+	struct ipoib_conn *c = from_timer(c, timer, watch);
+	struct netdev_queue *nq = c->dev->txq.nq;
+
+	__netif_tx_lock(nq, smp_processor_id());
+	if (c->stops) {
+		c->slow = true;
+		cm_tx_wake(c);
+	}
+	__netif_tx_unlock(nq);
+}
+
+static void cm_tx_fill(struct ipoib_conn *c)
 {
 	struct sk_buff *skb;
 
@@ -118,6 +161,24 @@ void ipoib_cm_tx_pump(struct ipoib_conn *c)
 		skb = cm_tx_next(c);
 		skb_pull(skb, IPOIB_PSEUDO_LEN);
 		cm_tx_post(c, skb);
+	}
+}
+
+/**
+ * ipoib_cm_tx_pump - send what waits, as far as there is room
+ * @c: connection
+ *
+ * Context: transmit queue lock held, bh off.
+ */
+void ipoib_cm_tx_pump(struct ipoib_conn *c)
+{
+	cm_tx_fill(c);
+	if (c->backlog_bytes <= IPOIB_CM_ENOUGH / 2) {
+		c->slow = false;
+		cm_tx_wake(c);
+	} else if (c->backlog_bytes > IPOIB_CM_ENOUGH && !c->slow &&
+		   c->state == IPOIB_CONN_LIVE) {
+		cm_tx_stop(c);
 	}
 }
 
@@ -244,6 +305,8 @@ static void cm_tx_take(struct ipoib_conn *c, struct sk_buff_head *list)
 	spin_unlock(&c->lost.lock);
 	skb_queue_splice_tail_init(&c->backlog, list);
 	c->backlog_bytes = 0;
+	c->slow = false;
+	cm_tx_wake(c);
 	__netif_tx_unlock_bh(nq);
 }
 
@@ -336,6 +399,7 @@ void ipoib_cm_tx_fini(struct ipoib_conn *c)
 
 	if (!c->slot)
 		return;
+	timer_delete_sync(&c->watch);
 	ib_free_cq(c->cq);
 	/* what the HCA never gave back */
 	for (idx = c->tail; idx != c->head; idx++) {

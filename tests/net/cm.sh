@@ -5,7 +5,7 @@
 #
 #	tests/vm/run tests/net/cm.sh [SUITE...]
 #
-# SUITES: mode data pmtu refuse silent broken idle toggle link child life (all of them).
+# SUITES: mode data pmtu crowd refuse silent broken idle toggle link child life (all of them).
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
@@ -60,6 +60,11 @@ live()
 gone()
 {
 	! conn_file "$1" | grep -q "^$2 "
+}
+
+own_qpn()
+{
+	conn_file "$1" | sed -n "s/^to .* live own_qpn \(0x[0-9a-f]*\) .*/\1/p" | head -n 1
 }
 
 set_mode()
@@ -179,6 +184,74 @@ suite_pmtu()
 	both datagram
 }
 
+stack_waited()
+{
+	traced -q "ipoib_ring_stop: $T_IF_A "
+}
+
+all_sent()
+{
+	conn_file a | grep '^to .* live ' | grep -q ' sends 0 waiting 0 '
+}
+
+slow()
+{
+	conn_file a | grep '^to .* live ' | grep -q ' sends 32 .* slow '
+}
+
+# nap MS
+nap()
+{
+	read -r -t "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))" <&"$lib_nap"
+}
+
+crowd_start()
+{
+	lib_start_on a python3 "$T_ROOT/tests/net/datagram.py" crowd "$T_IP4_B" 9 8 "$1"
+}
+
+# More wants to go to one peer than its ring and its queue take
+suite_crowd()
+{
+	local dropped qpn ms=60
+
+	connect
+	check "crowd: events are recorded" trace_on ipoib_ring_stop ipoib_ring_wake
+	qpn=$(own_qpn a)
+	dropped=$(counter_a tx_dropped)
+	crowd_start $((mb * 8))
+	# completions come late, and ever later until that is felt, but not so late that the peer is slow
+	while kill -0 "$STARTED" 2>/dev/null && ! stack_waited; do
+		ctl hold vib0 "$qpn" "$ms"
+		nap $((ms * 2))
+		ms=$((ms * 5 / 4))
+	done
+	wait "$STARTED"
+	is "crowd: all was sent" "$?" 0
+	check "crowd: the stack had to wait" stack_waited
+	note "when completions came $ms ms late"
+	check "crowd: and went on" wait_for 10 all_sent
+	is "crowd: as often as it waited" "$(traced -c "ipoib_ring_wake: $T_IF_A ")" \
+		"$(traced -c "ipoib_ring_stop: $T_IF_A ")"
+	is "crowd: nothing was dropped" "$(counter_a tx_dropped)" "$dropped"
+	trace_off
+
+	# and now they do not come at all
+	ctl hold vib0 "$qpn" 60000
+	crowd_start 32
+	check "crowd: a peer that takes nothing is noticed" wait_for 10 slow
+	check "crowd: nobody else waits for it" cast_from a 239.5.5.5
+	wait "$STARTED"
+	is "crowd: not even new packets for it" "$?" 0
+	check "crowd: which are dropped in the end" [ "$(counter_a tx_dropped)" -gt "$dropped" ]
+	check "crowd: while it still takes nothing" slow
+	ctl hold vib0 "$qpn" 0
+	check "crowd: it is well again" wait_for 10 ping -q -c 1 -W 1 -s 60000 "$T_IP4_B"
+	check_not "crowd: and no longer slow" slow
+	vib_reset
+	both datagram
+}
+
 # Nobody may make a connection: packets go by UD, and few requests are made
 suite_refuse()
 {
@@ -224,11 +297,6 @@ suite_silent()
 		wait_for 70 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
 	vib_reset
 	both datagram
-}
-
-own_qpn()
-{
-	conn_file "$1" | sed -n "s/^to .* live own_qpn \(0x[0-9a-f]*\) .*/\1/p" | head -n 1
 }
 
 # A send that fails ends the connection; the packets go on
@@ -390,7 +458,7 @@ restore()
 	wait_carrier 30
 }
 
-[ $# -gt 0 ] || set -- mode data pmtu refuse silent broken idle toggle link child life
+[ $# -gt 0 ] || set -- mode data pmtu crowd refuse silent broken idle toggle link child life
 for suite; do
 	"suite_$suite"
 done

@@ -9,6 +9,7 @@ UDP jobs for the scripts in tests/net.
     datagram.py listen GROUP INTERFACE PORT COUNT       join, take, leave
     datagram.py hear GROUP INTERFACE PORT COUNT         the same, without a limit
     datagram.py cast GROUP INTERFACE PORT COUNT         send to a group
+    datagram.py crowd ADDRESS PORT SOCKETS COUNT        many send much
 
 ADDRESS and GROUP may be IPv4 or IPv6; a link-local address carries its
 interface, as fe80::1%ib0.  echo, join, listen and hear print "ready" when they are.
@@ -17,8 +18,11 @@ sizes compares what comes back byte by byte.  listen prints what it got, one
 number a line, and ends with 1 if COUNT different ones do not come in 30 s.
 cast sends numbers from 1 to COUNT, again and again until it is killed: the
 first ones may be lost while the group is being joined.
+crowd sends COUNT datagrams of 60,000 bytes from each of its sockets, each of
+which may have 2 MB on its way; it gives up when none can send for 30 s.
 """
 import ipaddress
+import select
 import signal
 import socket
 import struct
@@ -131,7 +135,31 @@ def cast(group, interface, port, count):
             time.sleep(0.02)
 
 
+SO_SNDBUFFORCE = 32
+
+
+def crowd(address, port, sockets, count):
+    where = target(address, int(port))
+    left = {}
+    for _ in range(int(sockets)):
+        sock = udp(address)
+        sock.setblocking(False)
+        sock.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 20)
+        left[sock] = int(count)
+    data = bytes(60000)
+    while left:
+        ready_ones = select.select([], list(left), [], LIMIT)[1]
+        if not ready_ones:
+            sys.exit(f'{len(left)} sockets cannot send for {LIMIT} s')
+        for sock in ready_ones:
+            sock.sendto(data, where)
+            left[sock] -= 1
+            if not left[sock]:
+                del left[sock]
+                sock.close()
+
+
 JOBS = {'echo': (echo, 2), 'sizes': (sizes, 5), 'join': (join, 2), 'listen': (listen, 4),
-        'hear': (hear, 4), 'cast': (cast, 4)}
+        'hear': (hear, 4), 'cast': (cast, 4), 'crowd': (crowd, 4)}
 
 jobs.run(JOBS, __doc__)
