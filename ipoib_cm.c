@@ -63,7 +63,7 @@ static const struct kernel_param_ops cm_max_own_ring_ops = {
 
 module_param_cb(max_nonsrq_conn_qp, &cm_max_own_ring_ops, &ipoib_max_own_ring,
 		0444);
-MODULE_PARM_DESC(max_nonsrq_conn_qp, "The same if its HCA has no shared receive queue and each has buffers of its own, 0 to 4096");
+MODULE_PARM_DESC(max_nonsrq_conn_qp, "Connections accepted by an interface if its HCA has no shared receive queue and each has buffers of its own, 0 to 4096");
 module_param_named(max_conn_qp, ipoib_max_passive, uint, 0644);
 MODULE_PARM_DESC(max_conn_qp, "Connections accepted by an interface");
 module_param_named(conn_idle, ipoib_idle, uint, 0644);
