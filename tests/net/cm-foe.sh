@@ -15,19 +15,12 @@
 . "$T_ROOT/tests/net/cm-lib.sh"
 only_ours "hostile peers"
 
-file=$debug/${T_IF_A}_conn
-foe_dir=/sys/kernel/debug/vib_foe
-dest=10.77.0.77		# the foe, as A knows it
+file=$conn_a
 
 case $T_KERNEL in
 debug) flood=1500 ;;
 *) flood=20000 ;;
 esac
-
-foe()
-{
-	echo "$*" >"$foe_dir/ctl"
-}
 
 # count WORD: the number behind a word of the counters
 count()
@@ -54,20 +47,6 @@ accepted_is()
 grown_to()
 {
 	[ "$(count "$1")" -ge "$2" ]
-}
-
-asked()
-{
-	sed -n 's/^asked //p' "$foe_dir/result"
-}
-
-# sid QPN: where that queue pair's owner listens; of ib0 without one
-sid()
-{
-	local qpn=${1:-}
-
-	[ -n "$qpn" ] || qpn=$(cut -c 4-11 "/sys/class/net/$T_IF_A/address" | tr -d :)
-	echo "0x1000000000$qpn"
 }
 
 # mark NAME: a line in the kernel log; lines TEXT: how many have that text since then
@@ -149,16 +128,6 @@ suite_strays()
 	check "strays: nothing came of it" accepted_is 0
 }
 
-# know_foe QPN [ADDRESS]: A knows the foe as the owner of that queue pair
-know_foe()
-{
-	local gid
-
-	gid=$(sed 's/../&:/g; s/:$//' <<<"$1")
-	gid+=:$(tr -d : </sys/class/infiniband/vib0/ports/2/gids/0 | sed 's/../&:/g; s/:$//')
-	ip neigh replace "${2:-$dest}" lladdr "80:$gid" dev "$T_IF_A" nud permanent
-}
-
 # met NAME QPN MOST HOW [SIZE]: A asks the foe, at most so often, and gets the answer HOW
 met()
 {
@@ -172,10 +141,10 @@ met()
 	pinger=$!
 	is "granted: $name: no ping to B is lost" "$(ping -q -c 40 -i 0.1 -W 2 "$T_IP4_B" | lost)" 0
 	wait "$pinger"
-	check "granted: $name: the foe was asked" [ "$(asked)" -ge 1 ]
-	check "granted: $name: at most $most times" no_more_than "$most" "$(asked)"
+	check "granted: $name: the foe was asked" [ "$(result_of asked)" -ge 1 ]
+	check "granted: $name: at most $most times" no_more_than "$most" "$(result_of asked)"
 	check "granted: $name: a few lines" no_more_than 20 "$(lines "$T_IF_A: ")"
-	note "asked $(asked) times; $(grep "qpn 0x$qpn" "$file")"
+	note "asked $(result_of asked) times; $(grep "qpn 0x$qpn" "$file")"
 }
 
 suite_granted()
@@ -228,19 +197,14 @@ suite_storm()
 	pings_end
 	is "storm: no ping to B is lost" "$pings_lost" 0
 	is "storm: the connection to B is the same" "$(own "$file")" "$before"
-	check "storm: each of $n was asked" [ "$(asked)" -ge "$n" ]
-	check "storm: at most three times" no_more_than $((3 * n)) "$(asked)"
+	check "storm: each of $n was asked" [ "$(result_of asked)" -ge "$n" ]
+	check "storm: at most three times" no_more_than $((3 * n)) "$(result_of asked)"
 	check "storm: all refusals are counted" [ $(($(count rejected) - rejected)) -ge "$n" ]
 	check "storm: a few lines" no_more_than 20 "$(lines "$T_IF_A: ")"
 	foe close
 	for ((i = 0; i < n; i++)); do
 		ip neigh del "10.77.0.$((100 + i))" dev "$T_IF_A"
 	done
-}
-
-result_of()
-{
-	sed -n "s/^$1 //p" "$foe_dir/result"
 }
 
 suite_frames()

@@ -11,8 +11,21 @@
 #	pings_start SIZE	ping B in the background
 #	pings_end		end that; $pings_lost is what any ten of them have lost, in per cent: 0 if all is well
 #	own FILE...		the queue pairs of live connections to peers in these lists, in order
+#	modes MODE		that mode for both sides
+#	large [ADDRESS]		a packet that is too large for a datagram is answered
+#	live_to N FILE...	so many connections to peers carry packets
+#	both_ways		large packets go, and each side has a connection to the other one
+#	disconnected		both sides in datagram mode; no connection that they asked for is left
+#	total WORD		sum of that count over all interfaces
 #
 #	$debug, $params		debugfs of the driver, its parameters
+#	$conn_a, $conn_b	the lists of connections of A and B
+#
+# With a peer that means no good, tests/vib/vib_foe.c, at the port of B:
+#	foe COMMAND...		a command for it
+#	result_of WORD		what follows that word in what it says about itself
+#	sid [QPN [BASE]]	where the owner of that queue pair listens, that of ib0 without one
+#	know_foe QPN [ADDRESS]	A knows it as the owner of that queue pair, and by $dest or ADDRESS
 
 # shellcheck source=tests/net/field-lib.sh
 . "$T_ROOT/tests/net/field-lib.sh"
@@ -21,6 +34,10 @@
 debug=/sys/kernel/debug/ipoib
 # shellcheck disable=SC2034
 params=/sys/module/ib_ipoib/parameters
+conn_a=$debug/${T_IF_A}_conn
+conn_b=$debug/${T_IF_B}_conn
+foe_dir=/sys/kernel/debug/vib_foe
+dest=10.77.0.77
 
 only_ours()
 {
@@ -71,4 +88,71 @@ pings_end()
 own()
 {
 	cat "$@" | sed -n 's/^to .* live own_qpn \([^ ]*\) .*/\1/p' | sort
+}
+
+modes()
+{
+	echo "$1" >"/sys/class/net/$T_IF_A/mode" &&
+		in_b sh -c "echo $1 >/sys/class/net/$T_IF_B/mode"
+}
+
+# shellcheck disable=SC2120
+large()
+{
+	ping -q -c 1 -W 2 -s 40000 "${1:-$T_IP4_B}"
+}
+
+live_to()
+{
+	[ "$(cat "${@:2}" | grep -c '^to .* live ')" = "$1" ]
+}
+
+both_ways()
+{
+	# shellcheck disable=SC2119
+	large && live_to 2 "$conn_a" "$conn_b"
+}
+
+lib_nobody_asked()
+{
+	! grep -q '^to ' "$conn_a" "$conn_b"
+}
+
+# A farewell may be lost, so who was asked may keep his end until it has been idle for long
+disconnected()
+{
+	modes datagram && wait_for 40 lib_nobody_asked
+}
+
+total()
+{
+	cat "$debug"/*_conn | numbers "$1" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+foe()
+{
+	echo "$*" >"$foe_dir/ctl"
+}
+
+result_of()
+{
+	sed -n "s/^$1 //p" "$foe_dir/result"
+}
+
+# The first octet of a service ID says whose kind it is: that of Linux, or 01, that of RFC 4755
+sid()
+{
+	local qpn=${1:-}
+
+	[ -n "$qpn" ] || qpn=$(cut -c 4-11 "/sys/class/net/$T_IF_A/address" | tr -d :)
+	echo "0x${2:-10}00000000$qpn"
+}
+
+know_foe()
+{
+	local gid
+
+	gid=$(sed 's/../&:/g; s/:$//' <<<"$1")
+	gid+=:$(tr -d : </sys/class/infiniband/vib0/ports/2/gids/0 | sed 's/../&:/g; s/:$//')
+	ip neigh replace "${2:-$dest}" lladdr "80:$gid" dev "$T_IF_A" nud permanent
 }
