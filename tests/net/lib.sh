@@ -93,6 +93,7 @@ fi
 
 lib_count=0 lib_failed=0 lib_skipped=0 lib_done=no lib_pids=()
 STARTED=
+lib_said=$(mktemp)
 # a pipe that nobody writes to: reading from it with a limit is a sleep that starts no program
 exec {lib_nap}<> <(:)
 
@@ -123,27 +124,38 @@ note()
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
+# What a command says goes into a file: with a pipe, one that it leaves running would be waited for.
+# What one that fails has started ends with it.
+lib_try()
+{
+	(
+		# shellcheck disable=SC2030
+		lib_pids=()
+		"$@" || lib_end $?
+	) >"$lib_said" 2>&1
+}
+
 check()
 {
-	local name=$1 out rc
+	local name=$1 rc
 	shift
 
-	out=$("$@" 2>&1)
+	lib_try "$@"
 	rc=$?
 	if [ $rc = 0 ]; then
 		ok "$name"
 	else
-		not_ok "$name" "exit status $rc of: $*"$'\n'"$(tail -n 20 <<<"$out")"
+		not_ok "$name" "exit status $rc of: $*"$'\n'"$(tail -n 20 "$lib_said")"
 	fi
 }
 
 check_not()
 {
-	local name=$1 out
+	local name=$1
 	shift
 
-	if out=$("$@" 2>&1); then
-		not_ok "$name" "should have failed: $*"$'\n'"$(tail -n 20 <<<"$out")"
+	if lib_try "$@"; then
+		not_ok "$name" "should have failed: $*"$'\n'"$(tail -n 20 "$lib_said")"
 	else
 		ok "$name"
 	fi
@@ -158,19 +170,29 @@ is()
 	fi
 }
 
-lib_cleanup()
+# lib_end STATUS: with what was started
+lib_end()
 {
-	local rc=$? p
+	local p
 
-	trap - EXIT
+	# shellcheck disable=SC2031
 	for p in ${lib_pids[@]+"${lib_pids[@]}"}; do
 		kill "$p" 2>/dev/null
 	done
+	exit "$1"
+}
+
+lib_cleanup()
+{
+	local rc=$?
+
+	trap - EXIT
+	rm -f "$lib_said"
 	if [ $lib_done = no ]; then
 		echo "Bail out! the script ended with $rc before done_testing"
 		[ $rc != 0 ] || rc=1
 	fi
-	exit $rc
+	lib_end $rc
 }
 # an interactive shell may source this too
 case $- in *i*) ;; *) trap lib_cleanup EXIT ;; esac
@@ -446,6 +468,7 @@ start()
 {
 	"$@" </dev/null &
 	STARTED=$!
+	# shellcheck disable=SC2031
 	lib_pids+=("$STARTED")
 }
 
@@ -520,8 +543,8 @@ every_size()
 	to=$(other "$1")
 	lib_start_on "$to" python3 "$tool" echo "$2" 7000 >/dev/null
 	pid=$STARTED
-	wait_for 20 on_side "$to" sh -c "ss -Hlun 'sport = :7000' | grep -q ." || return
-	on_side "$1" python3 "$tool" sizes "$2" 7000 0 "$3" "$4"
+	wait_for 60 on_side "$to" sh -c "ss -Hlun 'sport = :7000' | grep -q ." &&
+		on_side "$1" python3 "$tool" sizes "$2" 7000 0 "$3" "$4"
 	rc=$?
 	stop "$pid"
 	return $rc
