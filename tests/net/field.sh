@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Check tests/net/field.txt: every fault has a test that exists, or a reason. Runs anywhere, without
-# a guest; the tests themselves are in field-*.sh.
+# Check tests/net/field.txt: every fault has a test that exists, or a reason, and make check runs it unless
+# the table says that it is run by hand. Runs anywhere, without a guest; the tests themselves are in
+# field-*.sh.
 #
 #	tests/net/field.sh [TABLE]
 
@@ -41,12 +42,29 @@ has_test()
 	return 1
 }
 
+# row_runs SCRIPT LABEL: a row of make check runs it, all of that script or this label of it
+row_runs()
+{
+	local row word
+
+	while read -r row; do
+		[ -n "$row" ] || return 0
+		for word in $row; do
+			[[ $word != "${2,,}" && $word != "${2,,}_"* ]] || return 0
+		done
+	done < <(sed -n "s,.*tests/net/$1\>,,p" "$here/../check")
+	return 1
+}
+
 [ -r "$table" ] || { echo "field: cannot read $table" >&2; exit 2; }
 while IFS=$'\t' read -r label script text; do
 	case $label in
 	""|"#"*) continue ;;
 	esac
 	text=${text##$'\t'}
+	hand=no
+	[[ $label != *"*" ]] || hand=yes
+	label=${label%"*"}
 	case " ${labels//[[:space:]]/ } " in
 	*" $label "*) seen[$label]=1 ;;
 	*) verdict 1 "$label is no label"; continue ;;
@@ -57,6 +75,13 @@ while IFS=$'\t' read -r label script text; do
 	else
 		[ -e "$here/$script" ] && [ -n "$text" ] && has_test "$script" "$text"
 		verdict $? "$label: $script has a test '$text'"
+		if [ $hand = no ]; then
+			row_runs "$script" "$label"
+			verdict $? "$label: make check runs that of $script"
+		else
+			! row_runs "$script" "$label"
+			verdict $? "$label: $script is run by hand, as the table says"
+		fi
 	fi
 done < <(grep -v $'^\t' "$table" | tr -s '\t')
 for label in $labels; do
