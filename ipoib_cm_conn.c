@@ -470,6 +470,7 @@ static void conn_try(struct ipoib_conn *c)
 	}
 	conn_move(c, IPOIB_CONN_REQ_SENT);
 	c->asked = jiffies;
+	c->again = false;
 	conn_due(c, IPOIB_CM_PATIENCE);
 }
 

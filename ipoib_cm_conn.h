@@ -80,7 +80,7 @@ struct sa_path_rec;
  * @hold: C last pause in seconds
  * @born: C time at which it became live
  * @asked: C time at which it was asked for
- * @again: C ended in good order: it may be asked for at once
+ * @again: C the last one ended in good order: it may be asked for at once
  * @due: C time of the next look, valid with @due_set
  * @due_set: C
  * @ready: C the queue pair has left INIT
