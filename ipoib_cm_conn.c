@@ -836,6 +836,16 @@ static int conn_answer(struct ipoib_conn *c, struct ib_cm_id *id,
 	return ib_send_cm_rep(id, &rep);
 }
 
+/* From here on the worker may end it, and free it before we are done */
+static void conn_hand_over(struct ipoib_conn *c, unsigned long news)
+{
+	refcount_inc(&c->ref);
+	conn_move(c, IPOIB_CONN_LIVE);
+	/* what has happened meanwhile was left for later */
+	ipoib_conn_tell(c, news);
+	ipoib_conn_put(c);
+}
+
 static void conn_forget(struct ipoib_conn *c)
 {
 	struct ipoib_cm *cm = &c->dev->cm;
@@ -893,16 +903,13 @@ int ipoib_conn_accept(struct ipoib_dev *d, struct ib_cm_id *id,
 	id->context = c;
 	c->id = id;
 	conn_count(c, &d->cm.count.accepted);
-	conn_move(c, IPOIB_CONN_LIVE);
-	/* what has happened meanwhile was left for later */
-	ipoib_conn_tell(c, 0);
+	conn_hand_over(c, 0);
 	return 0;
 
 err_qp:
 	if (c->ready) {
 		/* it may have received already: it ends as others do */
-		conn_move(c, IPOIB_CONN_LIVE);
-		ipoib_conn_tell(c, IPOIB_NEWS_BROKEN);
+		conn_hand_over(c, IPOIB_NEWS_BROKEN);
 		return err;
 	}
 	ib_destroy_qp(c->qp);
