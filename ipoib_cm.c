@@ -318,6 +318,14 @@ static void cm_settle_all(struct ipoib_dev *d, bool overdue)
 		WRITE_ONCE(d->cm.rx.sync, false);
 }
 
+/* Come back at that time at the latest */
+static void cm_due_at(struct ipoib_cm *cm, unsigned long when)
+{
+	if (!cm->due_set || time_before(when, cm->due))
+		cm->due = when;
+	cm->due_set = true;
+}
+
 /* Put those on the todo list whose time has come, and find the next such time */
 static void cm_look_at_list(struct ipoib_cm *cm, struct list_head *list)
 {
@@ -332,9 +340,7 @@ static void cm_look_at_list(struct ipoib_cm *cm, struct list_head *list)
 				list_add_tail(&c->todo, &cm->todo);
 			continue;
 		}
-		if (!cm->due_set || time_before(c->due, cm->due))
-			cm->due = c->due;
-		cm->due_set = true;
+		cm_due_at(cm, c->due);
 	}
 }
 
@@ -417,15 +423,17 @@ static void cm_end_mode(struct ipoib_dev *d)
 void ipoib_cm_run(struct ipoib_dev *d)
 {
 	struct ipoib_cm *cm = &d->cm;
+	unsigned long when;
 
 	ipoib_pmtu_run(d);
 	cm_end_mode(d);
 	cm_look_at_time(cm);
 	cm_visit_todo(cm);
 	cm_settle_all(d, false);
-	if (cm->ending && (!cm->due_set || time_before(cm->end_at, cm->due)))
-		cm->due = cm->end_at;
-	cm->due_set |= cm->ending;
+	if (cm->ending)
+		cm_due_at(cm, cm->end_at);
+	if (ipoib_cm_rx_refill(d, &when))
+		cm_due_at(cm, when);
 }
 
 /* Callbacks are over, so no connection can come; ctl_mutex held */

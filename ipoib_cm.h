@@ -47,6 +47,7 @@ struct ipoib_cm_slot {
  * @qp: where they are posted otherwise
  * @size: slots
  * @posted: P buffers owned by the HCA
+ * @lacking: P slots without a buffer
  * @closing: P do not post again
  */
 struct ipoib_cm_ring {
@@ -55,6 +56,7 @@ struct ipoib_cm_ring {
 	struct ib_qp *qp;
 	u32 size;
 	u32 posted;
+	u32 lacking;
 	bool closing;
 };
 
@@ -73,7 +75,8 @@ struct ipoib_cm_ring {
  * @pool: I pages
  * @cq: I completion queue
  * @napi: poll
- * @fill_lock: the shared ring is filled once; taken under ctl_mutex, sleeps
+ * @refill_at: C not before this time are lacking buffers made again
+ * @fill_lock: one at a time fills the shared ring; taken under ctl_mutex, sleeps
  * @pause_lock: held while the poll is kept out; inside @fill_lock, sleeps
  * @order: I page order of a piece
  * @pieces: I pieces of a buffer
@@ -91,7 +94,8 @@ struct ipoib_cm_rx {
 	struct page_pool *pool;
 	struct ib_cq *cq;
 	struct napi_struct napi;
-	/* the shared ring is filled once */
+	unsigned long refill_at;
+	/* one at a time fills the shared ring */
 	struct mutex fill_lock;
 	/* one at a time keeps the poll out */
 	struct mutex pause_lock;

@@ -222,6 +222,7 @@ void ipoib_cm_rx_close(struct ipoib_dev *d);
 void ipoib_cm_rx_pause(struct ipoib_dev *d);
 void ipoib_cm_rx_resume(struct ipoib_dev *d);
 int ipoib_cm_rx_share(struct ipoib_dev *d);
+bool ipoib_cm_rx_refill(struct ipoib_dev *d, unsigned long *when);
 int ipoib_cm_rx_fill(struct ipoib_dev *d, struct ipoib_cm_ring *ring,
 		     u32 size);
 void ipoib_cm_rx_empty(struct ipoib_dev *d, struct ipoib_cm_ring *ring);

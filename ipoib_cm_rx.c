@@ -6,7 +6,8 @@
  * Of a completed buffer only the pieces that hold data are handed up and
  * replaced, the others stay where they are; a small packet is copied, and its
  * buffer stays whole.  When there is no page the packet is dropped and its
- * buffer posted again: the ring never runs dry for lack of memory.
+ * buffer posted again: the ring never runs dry for lack of memory.  What the HCA
+ * did not take, or could not be had in the beginning, the worker makes anew.
  *
  * All connections share one ring if the HCA can share (SRQ); otherwise each has
  * a small one of its own.  There are no buffers at all before the first
@@ -240,6 +241,21 @@ static void rx_failed(struct ipoib_cm_rx *rx, const struct ib_wc *wc)
 	ipoib_conn_tell(wc->qp->qp_context, IPOIB_NEWS_BROKEN);
 }
 
+/* Shared buffers are made up for by the worker; a peer makes a new connection */
+static void rx_post_failed(struct ipoib_cm_rx *rx, struct ipoib_cm_ring *ring,
+			   const struct ib_wc *wc)
+{
+	struct ipoib_dev *d = rx_dev(rx);
+
+	if (net_ratelimit())
+		netdev_warn(d->dev, "connection: a receive buffer could not be posted\n");
+	WRITE_ONCE(ring->lacking, ring->lacking + 1);
+	if (ring->srq)
+		ipoib_cm_wake(d);
+	else
+		ipoib_conn_tell(wc->qp->qp_context, IPOIB_NEWS_BROKEN);
+}
+
 static void rx_completed(struct ipoib_cm_rx *rx, const struct ib_wc *wc)
 {
 	struct ipoib_cm_slot *slot = container_of(wc->wr_cqe,
@@ -260,8 +276,8 @@ static void rx_completed(struct ipoib_cm_rx *rx, const struct ib_wc *wc)
 			      !READ_ONCE(ring->closing));
 	if (likely(again)) {
 		ring->posted--;
-		if (unlikely(rx_slot_post(rx, slot)) && net_ratelimit())
-			netdev_warn(rx_dev(rx)->dev, "connection: a receive buffer could not be posted\n");
+		if (unlikely(rx_slot_post(rx, slot)))
+			rx_post_failed(rx, ring, wc);
 		return;
 	}
 	rx_slot_free(rx, slot);
@@ -464,6 +480,7 @@ int ipoib_cm_rx_open(struct ipoib_dev *d)
 		goto err_srq;
 
 	rx_prepare_wr(d);
+	rx->refill_at = jiffies;
 	netif_napi_add(d->dev, &rx->napi, rx_poll);
 	napi_enable(&rx->napi);
 	rx->open = true;
@@ -527,40 +544,56 @@ void ipoib_cm_rx_resume(struct ipoib_dev *d)
 	mutex_unlock(&d->cm.rx.pause_lock);
 }
 
-/* Pages and the work request belong to the poll: it has to be kept out */
-static int rx_fill(struct ipoib_cm_rx *rx, struct ipoib_cm_ring *ring, u32 size)
+static int rx_make_ring(struct ipoib_cm_ring *ring, u32 size)
 {
-	int err = 0;
 	u32 i;
 
 	ring->slot = kvcalloc(size, sizeof(*ring->slot), GFP_KERNEL);
 	if (!ring->slot)
 		return -ENOMEM;
-	ring->size = size;
-	for (i = 0; i < size && !err; i++) {
+	for (i = 0; i < size; i++)
 		ring->slot[i].ring = ring;
-		err = rx_slot_fill(rx, &ring->slot[i]);
+	ring->size = size;
+	ring->lacking = size;
+	return 0;
+}
+
+/* Pages and the work request belong to the poll: it has to be kept out */
+static int rx_fill(struct ipoib_cm_rx *rx, struct ipoib_cm_ring *ring)
+{
+	struct ipoib_cm_slot *slot = ring->slot;
+	int err;
+
+	for (; ring->lacking; slot++) {
+		if (slot->posted)
+			continue;
+		err = rx_slot_fill(rx, slot);
 		if (!err)
-			err = rx_slot_post(rx, &ring->slot[i]);
+			err = rx_slot_post(rx, slot);
+		if (err)
+			return err;
+		WRITE_ONCE(ring->lacking, ring->lacking - 1);
 	}
-	return err;
+	return 0;
 }
 
 /**
- * ipoib_cm_rx_fill - make the buffers of a ring and post them
+ * ipoib_cm_rx_fill - make the buffers that a ring lacks and post them
  * @d: interface
- * @ring: empty ring; where to post is set
- * @size: slots
+ * @ring: ring; where to post is set
+ * @size: slots, if it has none yet
  *
  * Context: process, may sleep.
  * Return: 0 or a negative errno; the ring has to be emptied in any case.
  */
 int ipoib_cm_rx_fill(struct ipoib_dev *d, struct ipoib_cm_ring *ring, u32 size)
 {
-	int err;
+	int err = ring->slot ? 0 : rx_make_ring(ring, size);
 
+	if (err)
+		return err;
 	ipoib_cm_rx_pause(d);
-	err = rx_fill(&d->cm.rx, ring, size);
+	err = rx_fill(&d->cm.rx, ring);
 	ipoib_cm_rx_resume(d);
 	return err;
 }
@@ -583,13 +616,39 @@ int ipoib_cm_rx_share(struct ipoib_dev *d)
 	if (!rx->ring.srq)
 		return 0;
 	mutex_lock(&rx->fill_lock);
-	if (!rx->ring.slot)
+	if (!rx->ring.slot || READ_ONCE(rx->ring.lacking) == rx->ring.size)
 		err = ipoib_cm_rx_fill(d, &rx->ring, rx_ring_size(d));
-	/* a ring that is not quite full is good enough */
-	if (err && rx->ring.posted)
+	/* a ring that is not quite full is good enough; the worker adds to it */
+	if (err && READ_ONCE(rx->ring.lacking) < rx->ring.size) {
+		ipoib_cm_wake(d);
 		err = 0;
+	}
 	mutex_unlock(&rx->fill_lock);
 	return err;
+}
+
+/**
+ * ipoib_cm_rx_refill - make up for shared buffers that could not be had
+ * @d: interface
+ * @when: takes the time of the next attempt
+ *
+ * Context: ctl_mutex, may sleep.
+ * Return: true when there has to be one.
+ */
+bool ipoib_cm_rx_refill(struct ipoib_dev *d, unsigned long *when)
+{
+	struct ipoib_cm_rx *rx = &d->cm.rx;
+
+	if (!rx->open || !READ_ONCE(rx->ring.lacking))
+		return false;
+	if (!time_before(jiffies, rx->refill_at)) {
+		mutex_lock(&rx->fill_lock);
+		ipoib_cm_rx_fill(d, &rx->ring, rx_ring_size(d));
+		mutex_unlock(&rx->fill_lock);
+		rx->refill_at = jiffies + HZ;
+	}
+	*when = rx->refill_at;
+	return READ_ONCE(rx->ring.lacking);
 }
 
 /**
@@ -610,4 +669,5 @@ void ipoib_cm_rx_empty(struct ipoib_dev *d, struct ipoib_cm_ring *ring)
 	kvfree(ring->slot);
 	ring->slot = NULL;
 	ring->posted = 0;
+	ring->lacking = 0;
 }
