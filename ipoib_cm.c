@@ -285,23 +285,29 @@ void ipoib_cm_open(struct ipoib_dev *d)
 		cm_listen(d);
 }
 
-static struct ipoib_conn *cm_next_todo(struct ipoib_cm *cm)
+static struct ipoib_conn *cm_next_todo(struct ipoib_cm *cm,
+				       struct list_head *todo)
 {
 	struct ipoib_conn *c;
 
 	spin_lock_irq(&cm->lock);
-	c = list_first_entry_or_null(&cm->todo, struct ipoib_conn, todo);
+	c = list_first_entry_or_null(todo, struct ipoib_conn, todo);
 	if (c)
 		list_del_init(&c->todo);
 	spin_unlock_irq(&cm->lock);
 	return c;
 }
 
+/* Each once: who has news from now on kicks the worker again */
 static void cm_visit_todo(struct ipoib_cm *cm)
 {
 	struct ipoib_conn *c;
+	LIST_HEAD(todo);
 
-	while ((c = cm_next_todo(cm))) {
+	spin_lock_irq(&cm->lock);
+	list_splice_init(&cm->todo, &todo);
+	spin_unlock_irq(&cm->lock);
+	while ((c = cm_next_todo(cm, &todo))) {
 		ipoib_conn_step(c);
 		ipoib_conn_put(c);
 	}
@@ -449,12 +455,11 @@ static void cm_end_everything(struct ipoib_dev *d)
 		atomic_set(&cm->moved, 0);
 		cm_visit_todo(cm);
 		cm_settle_all(d, time_after(jiffies, end));
-		if (list_empty(&cm->flushing))
+		/* what never had a queue pair has been visited, too */
+		if (list_empty(&cm->flushing) && list_empty(&cm->todo))
 			break;
 		wait_event_timeout(cm->wait, atomic_read(&cm->moved), HZ / 10);
 	}
-	/* what never had a queue pair has been visited, too */
-	cm_visit_todo(cm);
 	WARN_ON_ONCE(!list_empty(&cm->active) || !list_empty(&cm->passive));
 }
 

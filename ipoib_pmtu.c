@@ -85,9 +85,15 @@ static void pmtu_answer(struct sk_buff *skb)
  */
 void ipoib_pmtu_run(struct ipoib_dev *d)
 {
+	struct sk_buff_head *queue = &d->cm.too_big, list;
 	struct sk_buff *skb;
 
-	while ((skb = skb_dequeue(&d->cm.too_big))) {
+	/* who adds one from now on kicks the worker again */
+	__skb_queue_head_init(&list);
+	spin_lock_irq(&queue->lock);
+	skb_queue_splice_init(queue, &list);
+	spin_unlock_irq(&queue->lock);
+	while ((skb = __skb_dequeue(&list))) {
 		pmtu_answer(skb);
 		kfree_skb_reason(skb, SKB_DROP_REASON_PKT_TOO_BIG);
 	}
