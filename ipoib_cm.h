@@ -70,7 +70,8 @@ struct ipoib_cm_ring {
  * @wc: P completions
  * @wr: P work request being put together
  * @sge: P its buffer
- * @rounds: P times the completion queue was found empty while @sync was set
+ * @rounds: P times that all of the completion queue was seen while @sync was set
+ * @seen: P completions seen since @rounds has moved
  * @sync: somebody waits for @rounds to move
  * @pool: I pages
  * @cq: I completion queue
@@ -89,6 +90,7 @@ struct ipoib_cm_rx {
 	struct ib_recv_wr wr;
 	struct ib_sge sge[IPOIB_CM_PIECES];
 	u32 rounds;
+	u32 seen;
 	bool sync;
 
 	struct page_pool *pool;

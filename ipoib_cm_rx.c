@@ -17,7 +17,8 @@
  *
  * Before a queue pair that shares buffers is destroyed nothing of it may be left
  * in the completion queue: somebody who waits for that sets "sync", upon which
- * the poll counts how often it has found the queue empty.
+ * the poll counts how often it has found the queue empty, or has seen as many
+ * completions as there is room for.
  *
  * Contexts: the poll is the only consumer and the only one to post again; open
  * and close run under rtnl, filling in the control worker or in a callback of
@@ -288,6 +289,17 @@ static void rx_completed(struct ipoib_cm_rx *rx, const struct ib_wc *wc)
 		ipoib_cm_wake(rx_dev(rx));
 }
 
+/* All that was there has been seen when the queue is empty, or after a fill of it */
+static void rx_count_round(struct ipoib_cm_rx *rx, int done, bool empty)
+{
+	rx->seen += done;
+	if (!empty && rx->seen < (u32)rx->cq->cqe)
+		return;
+	rx->seen = 0;
+	WRITE_ONCE(rx->rounds, rx->rounds + 1);
+	ipoib_cm_wake(rx_dev(rx));
+}
+
 static int rx_poll(struct napi_struct *napi, int budget)
 {
 	struct ipoib_cm_rx *rx = container_of(napi, struct ipoib_cm_rx, napi);
@@ -303,13 +315,11 @@ static int rx_poll(struct napi_struct *napi, int budget)
 		if (n < want)
 			break;
 	}
+	if (unlikely(READ_ONCE(rx->sync)))
+		rx_count_round(rx, done, done < budget);
 	if (done == budget)
 		return done;
 
-	if (unlikely(READ_ONCE(rx->sync))) {
-		WRITE_ONCE(rx->rounds, rx->rounds + 1);
-		ipoib_cm_wake(rx_dev(rx));
-	}
 	/* more came meanwhile, or the HCA could not arm: poll again */
 	if (napi_complete_done(napi, done) &&
 	    ib_req_notify_cq(rx->cq, IB_CQ_NEXT_COMP |
@@ -340,7 +350,7 @@ static void rx_schedule(struct ipoib_cm_rx *rx)
  * If not, the poll will look and wake those who wait.
  *
  * Context: ctl_mutex.
- * Return: true when the completion queue has been found empty since.
+ * Return: true when all that was in the completion queue has been seen.
  */
 bool ipoib_cm_rx_synced(struct ipoib_dev *d, u32 stamp)
 {
