@@ -262,7 +262,7 @@ static void cm_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct ipoib_tx_slot *slot = container_of(wc->wr_cqe,
 						  struct ipoib_tx_slot, cqe);
-	struct ipoib_conn *c = wc->qp->qp_context;
+	struct ipoib_conn *c = cq->cq_context;
 	struct netdev_queue *nq = c->dev->txq.nq;
 	bool failed = wc->status != IB_WC_SUCCESS;
 	u32 end, used;
