@@ -436,6 +436,7 @@ void ipoib_cm_run(struct ipoib_dev *d)
 	cm_look_at_time(cm);
 	cm_visit_todo(cm);
 	cm_settle_all(d, false);
+	ipoib_cm_tx_run(d);
 	if (cm->ending)
 		cm_due_at(cm, cm->end_at);
 	if (ipoib_cm_rx_refill(d, &when))
@@ -483,6 +484,8 @@ void ipoib_cm_close(struct ipoib_dev *d)
 		cm->listener[i] = NULL;
 	}
 	cm_end_everything(d);
+	/* the ring of UD is closed: this drops them */
+	ipoib_cm_tx_run(d);
 	skb_queue_purge_reason(&cm->too_big, SKB_DROP_REASON_PKT_TOO_BIG);
 	cm->due_set = false;
 	ipoib_cm_rx_close(d);
@@ -680,6 +683,7 @@ int ipoib_cm_init(struct ipoib_dev *d)
 	INIT_LIST_HEAD(&cm->flushing);
 	init_waitqueue_head(&cm->wait);
 	skb_queue_head_init(&cm->too_big);
+	__skb_queue_head_init(&cm->spill);
 	cm->wr.opcode = IB_WR_SEND;
 	cm->wr.send_flags = IB_SEND_SIGNALED;
 	cm->wr.sg_list = cm->sge;

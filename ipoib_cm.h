@@ -160,6 +160,8 @@ struct ipoib_cm_counts {
  * @rx_length_errors: A of these, too short or too long
  * @too_big: packets whose senders have to be told
  * @rx: receive side
+ * @spill: C packets that connections left behind, with their pseudo header
+ * @spill_bytes: C their truesize
  * @wr: X send work request being put together
  * @sge: X its gather list
  *
@@ -193,6 +195,8 @@ struct ipoib_cm {
 	atomic64_t rx_length_errors;
 	struct sk_buff_head too_big;
 	struct ipoib_cm_rx rx;
+	struct sk_buff_head spill;
+	u32 spill_bytes;
 	struct ib_send_wr wr;
 	struct ib_sge sge[MAX_SKB_FRAGS + 1];
 };

@@ -14,7 +14,7 @@
 #include "ipoib_cm_policy.h"
 #include "ipoib_ring.h"
 
-#define IPOIB_CM_BACKLOG	(4u << 20)	/* bytes that wait for one peer */
+#define IPOIB_CM_BACKLOG	(4u << 20)	/* bytes that wait for one peer, or for UD */
 #define IPOIB_CM_ENOUGH		(1u << 20)	/* of these, then the stack waits, */
 #define IPOIB_CM_ENOUGH_TIME	(HZ / 2)	/* but only so long */
 #define IPOIB_CM_PATIENCE	(2 * HZ)	/* of packets too big for UD */
@@ -66,6 +66,7 @@ struct sa_path_rec;
  * @stops: X the queue of the interface was stopped for it
  * @slow: X it takes too long, and the queue is not stopped for it any more
  * @watch: runs as long as @stops is set
+ * @jammed: X the HCA has refused a send
  * @tail: P oldest slot in use, free-running; read by X
  * @lost: packets whose send failed, with their pseudo header
  * @target: I where it hangs, with a reference; NULL if made by the peer
@@ -115,6 +116,7 @@ struct ipoib_conn {
 	u32 backlog_bytes;
 	bool stops;
 	bool slow;
+	bool jammed;
 	struct timer_list watch;
 
 	u32 tail ____cacheline_aligned_in_smp;
@@ -214,6 +216,7 @@ void ipoib_cm_tx_watch(struct timer_list *timer);
 void ipoib_cm_tx_send(struct ipoib_conn *c, struct sk_buff *skb);
 void ipoib_cm_tx_pump(struct ipoib_conn *c);
 void ipoib_cm_tx_divert(struct ipoib_conn *c);
+void ipoib_cm_tx_run(struct ipoib_dev *d);
 
 /* ipoib_cm_rx.c */
 void ipoib_cm_rx_plan(struct ipoib_dev *d);

@@ -20,10 +20,13 @@
  * the queue is woken all the same, and what comes for that peer is dropped when
  * its own queue is full.
  *
+ * What a connection that ends leaves behind goes by UD, if it fits, in the same
+ * order; it waits in a queue of the interface while the ring of UD is full.
+ *
  * Each has a completion queue of its own, too, which the InfiniBand core polls; it
  * spreads them over the vectors of the HCA.  Each send asks for a completion.
  *
- * Contexts: send, pump and divert run under the transmit queue lock or take it;
+ * Contexts: send, pump, divert and run are under the transmit queue lock or take it;
  * completions run in softirq, one at a time for a connection.
  */
 #include <linux/skbuff.h>
@@ -36,10 +39,10 @@
 #include "ipoib_target.h"
 #include "ipoib_trace.h"
 
-static void cm_tx_drop(struct ipoib_conn *c, struct sk_buff *skb,
+static void cm_tx_drop(struct ipoib_dev *d, struct sk_buff *skb,
 		       enum skb_drop_reason reason)
 {
-	dev_core_stats_tx_dropped_inc(c->dev->dev);
+	dev_core_stats_tx_dropped_inc(d->dev);
 	dev_kfree_skb_any_reason(skb, reason);
 }
 
@@ -54,6 +57,21 @@ static enum skb_drop_reason cm_tx_shape(struct ipoib_conn *c,
 	return SKB_NOT_DROPPED_YET;
 }
 
+/* What the HCA did not take waits, with all that comes, for the worker */
+static void cm_tx_not_posted(struct ipoib_conn *c, struct sk_buff *skb, int err)
+{
+	c->jammed = true;
+	atomic64_inc(&c->dev->cm.tx_errors);
+	if (net_ratelimit())
+		netdev_warn(c->dev->dev,
+			    "connection to %pI6: send failed: %pe\n",
+			    c->gid.raw, ERR_PTR(err));
+	skb_push(skb, IPOIB_PSEUDO_LEN);
+	c->backlog_bytes += skb->truesize;
+	__skb_queue_head(&c->backlog, skb);
+	ipoib_conn_tell(c, IPOIB_NEWS_BROKEN);
+}
+
 /* Put a packet without its pseudo header into the ring, which has room */
 static void cm_tx_post(struct ipoib_conn *c, struct sk_buff *skb)
 {
@@ -65,7 +83,7 @@ static void cm_tx_post(struct ipoib_conn *c, struct sk_buff *skb)
 
 	reason = cm_tx_shape(c, skb);
 	if (unlikely(reason)) {
-		cm_tx_drop(c, skb, reason);
+		cm_tx_drop(c->dev, skb, reason);
 		return;
 	}
 	slot = &c->slot[ipoib_ring_slot(c->head, c->size)];
@@ -88,9 +106,7 @@ static void cm_tx_post(struct ipoib_conn *c, struct sk_buff *skb)
 
 	WRITE_ONCE(c->head, c->head - 1);
 	ipoib_tx_unmap(c->dev->ca, slot);
-	atomic64_inc(&cm->tx_errors);
-	dev_kfree_skb_any_reason(skb, SKB_DROP_REASON_DEV_READY);
-	ipoib_conn_tell(c, IPOIB_NEWS_BROKEN);
+	cm_tx_not_posted(c, skb, err);
 }
 
 static struct sk_buff *cm_tx_next(struct ipoib_conn *c)
@@ -151,7 +167,8 @@ static void cm_tx_fill(struct ipoib_conn *c)
 {
 	struct sk_buff *skb;
 
-	while (c->state == IPOIB_CONN_LIVE && !skb_queue_empty(&c->backlog)) {
+	while (c->state == IPOIB_CONN_LIVE && !c->jammed &&
+	       !skb_queue_empty(&c->backlog)) {
 		if (!ipoib_conn_room(c)) {
 			/* pairs with the one in cm_tx_done() */
 			smp_mb();
@@ -192,7 +209,7 @@ void ipoib_cm_tx_pump(struct ipoib_conn *c)
 void ipoib_cm_tx_send(struct ipoib_conn *c, struct sk_buff *skb)
 {
 	if (unlikely(c->backlog_bytes + skb->truesize > IPOIB_CM_BACKLOG)) {
-		cm_tx_drop(c, skb, SKB_DROP_REASON_FULL_RING);
+		cm_tx_drop(c->dev, skb, SKB_DROP_REASON_FULL_RING);
 		return;
 	}
 	c->backlog_bytes += skb->truesize;
@@ -218,7 +235,7 @@ static void cm_tx_lost(struct ipoib_conn *c, struct sk_buff *skb)
 		skb_queue_tail(&c->lost, skb);
 		return;
 	}
-	cm_tx_drop(c, skb, SKB_DROP_REASON_DEV_READY);
+	cm_tx_drop(c->dev, skb, SKB_DROP_REASON_DEV_READY);
 }
 
 static void cm_tx_reap(struct ipoib_conn *c, u32 end, enum ib_wc_status status)
@@ -294,12 +311,9 @@ static void cm_tx_done(struct ib_cq *cq, struct ib_wc *wc)
 	rcu_read_unlock();
 }
 
-/* Everything that waits for a connection, what failed first */
+/* All that waits for a connection, what failed first; transmit queue lock held */
 static void cm_tx_take(struct ipoib_conn *c, struct sk_buff_head *list)
 {
-	struct netdev_queue *nq = c->dev->txq.nq;
-
-	__netif_tx_lock_bh(nq);
 	spin_lock(&c->lost.lock);
 	skb_queue_splice_init(&c->lost, list);
 	spin_unlock(&c->lost.lock);
@@ -307,24 +321,83 @@ static void cm_tx_take(struct ipoib_conn *c, struct sk_buff_head *list)
 	c->backlog_bytes = 0;
 	c->slow = false;
 	cm_tx_wake(c);
-	__netif_tx_unlock_bh(nq);
 }
 
-/* RCU read side, transmit queue lock held */
-static void cm_tx_by_ud(struct ipoib_conn *c, struct sk_buff *skb)
+/* RCU read side, transmit queue lock held, room in the ring of UD */
+static void cm_tx_by_ud(struct ipoib_dev *d, struct sk_buff *skb)
 {
-	struct ipoib_ah *ah = c->target ? rcu_dereference(c->target->ah) : NULL;
-	struct ipoib_txq *txq = &c->dev->txq;
-	u32 most = READ_ONCE(c->dev->mcast.mtu);
+	struct ipoib_target *t;
+	struct ipoib_ah *ah;
+	u32 qpn;
 
-	if (!ah || !txq->open || !ipoib_tx_room(txq)) {
-		cm_tx_drop(c, skb, SKB_DROP_REASON_NEIGH_FAILED);
-	} else if (skb->len - IPOIB_PSEUDO_LEN > most) {
-		ipoib_pmtu_refuse(c->dev, skb, most - IPOIB_ENCAP_LEN);
-	} else {
-		skb_pull(skb, IPOIB_PSEUDO_LEN);
-		ipoib_tx_send(txq, skb, ah, c->qpn, true);
+	t = ipoib_target_find(d, ipoib_addr_gid(skb->data));
+	ah = t ? rcu_dereference(t->ah) : NULL;
+	if (!ah || !d->txq.open) {
+		cm_tx_drop(d, skb, SKB_DROP_REASON_NEIGH_FAILED);
+		return;
 	}
+	qpn = ipoib_addr_qpn(skb->data);
+	skb_pull(skb, IPOIB_PSEUDO_LEN);
+	ipoib_tx_send(&d->txq, skb, ah, qpn, true);
+}
+
+/* ctl_mutex held */
+static void cm_tx_spill(struct ipoib_dev *d, struct sk_buff *skb)
+{
+	u32 most = READ_ONCE(d->mcast.mtu);
+	struct ipoib_cm *cm = &d->cm;
+
+	if (skb->len - IPOIB_PSEUDO_LEN > most) {
+		ipoib_pmtu_refuse(d, skb, most - IPOIB_ENCAP_LEN);
+	} else if (cm->spill_bytes + skb->truesize > IPOIB_CM_BACKLOG) {
+		cm_tx_drop(d, skb, SKB_DROP_REASON_FULL_RING);
+	} else {
+		cm->spill_bytes += skb->truesize;
+		__skb_queue_tail(&cm->spill, skb);
+	}
+}
+
+/* Returns true when there is no room for all that is left */
+static bool cm_tx_unspill(struct ipoib_dev *d)
+{
+	struct ipoib_txq *txq = &d->txq;
+	struct ipoib_cm *cm = &d->cm;
+	struct sk_buff *skb;
+
+	rcu_read_lock();
+	__netif_tx_lock_bh(txq->nq);
+	while (ipoib_tx_room(txq) || !txq->open) {
+		skb = __skb_dequeue(&cm->spill);
+		if (!skb)
+			break;
+		cm->spill_bytes -= skb->truesize;
+		cm_tx_by_ud(d, skb);
+	}
+	ipoib_tx_flush(txq);
+	__netif_tx_unlock_bh(txq->nq);
+	rcu_read_unlock();
+	return !skb_queue_empty(&cm->spill);
+}
+
+/**
+ * ipoib_cm_tx_run - send by UD what connections have left behind
+ * @d: interface
+ *
+ * What finds no room waits until the ring of UD has moved.
+ *
+ * Context: ctl_mutex; takes the transmit queue lock.
+ */
+void ipoib_cm_tx_run(struct ipoib_dev *d)
+{
+	struct ipoib_txq *txq = &d->txq;
+
+	if (skb_queue_empty(&d->cm.spill) || !cm_tx_unspill(d))
+		return;
+	set_bit(0, &txq->stalled);
+	/* the ring may have moved before the poll could see the mark */
+	smp_mb__after_atomic();
+	if (ipoib_tx_room(txq) && test_and_clear_bit(0, &txq->stalled))
+		ipoib_kick(d, IPOIB_EV_CM);
 }
 
 /**
@@ -342,17 +415,12 @@ void ipoib_cm_tx_divert(struct ipoib_conn *c)
 	struct sk_buff *skb;
 
 	__skb_queue_head_init(&list);
-	cm_tx_take(c, &list);
-	if (skb_queue_empty(&list))
-		return;
-
-	rcu_read_lock();
 	__netif_tx_lock_bh(nq);
-	while ((skb = __skb_dequeue(&list)))
-		cm_tx_by_ud(c, skb);
-	ipoib_tx_flush(&c->dev->txq);
+	cm_tx_take(c, &list);
 	__netif_tx_unlock_bh(nq);
-	rcu_read_unlock();
+	while ((skb = __skb_dequeue(&list)))
+		cm_tx_spill(c->dev, skb);
+	ipoib_cm_tx_run(c->dev);
 }
 
 /**
@@ -383,6 +451,7 @@ int ipoib_cm_tx_init(struct ipoib_conn *c)
 	}
 	c->head = 0;
 	c->tail = 0;
+	c->jammed = false;
 	return 0;
 }
 
@@ -405,7 +474,7 @@ void ipoib_cm_tx_fini(struct ipoib_conn *c)
 	for (idx = c->tail; idx != c->head; idx++) {
 		slot = &c->slot[ipoib_ring_slot(idx, c->size)];
 		ipoib_tx_unmap(c->dev->ca, slot);
-		cm_tx_drop(c, slot->skb, SKB_DROP_REASON_DEV_READY);
+		cm_tx_drop(c->dev, slot->skb, SKB_DROP_REASON_DEV_READY);
 	}
 	c->tail = c->head;
 	kvfree(c->slot);
