@@ -767,8 +767,9 @@ void ipoib_cm_show(struct ipoib_dev *d, struct seq_file *s)
 		   cm->rx.ring.size);
 	seq_printf(s, "accepted: %u of %u\n", cm->nr_passive,
 		   ipoib_cm_max_passive(d));
-	seq_printf(s, "asked_for: %llu opened %llu rejected %llu silent %llu\n",
-		   n->req_sent, n->opened, n->rejected, n->silent);
+	seq_printf(s, "asked_for: %llu opened %llu rejected %llu silent %llu unusable %llu withdrawn %llu\n",
+		   n->req_sent, n->opened, n->rejected, n->silent, n->unusable,
+		   n->withdrawn);
 	seq_printf(s, "heard: %llu accepted %llu refused %llu\n", n->req_heard,
 		   n->accepted, n->refused);
 	seq_printf(s, "ended: broken %llu idle %llu\n", n->broken, n->idle);

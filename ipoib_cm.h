@@ -115,6 +115,8 @@ struct ipoib_cm_rx {
  * @accepted: of those others asked for, granted
  * @rejected: answered by a REJ
  * @silent: not answered
+ * @unusable: answered, but nothing could be made of that
+ * @withdrawn: no longer wanted before there was an answer
  * @refused: asked for by others, not granted
  * @broken: ended by an error
  * @idle: ended because nothing was sent
@@ -129,6 +131,8 @@ struct ipoib_cm_counts {
 	u64 accepted;
 	u64 rejected;
 	u64 silent;
+	u64 unusable;
+	u64 withdrawn;
 	u64 refused;
 	u64 broken;
 	u64 idle;

@@ -561,13 +561,7 @@ bool ipoib_conn_settle(struct ipoib_conn *c, bool overdue)
 	return true;
 }
 
-/**
- * ipoib_conn_end - end a connection at once
- * @c: connection with a queue pair, REQ_SENT, LIVE or CLOSING
- *
- * Context: ctl_mutex, may sleep.
- */
-void ipoib_conn_end(struct ipoib_conn *c)
+static void conn_end(struct ipoib_conn *c)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
@@ -586,6 +580,19 @@ void ipoib_conn_end(struct ipoib_conn *c)
 	if (c->active)
 		ipoib_cm_tx_divert(c);
 	ipoib_cm_wake(c->dev);
+}
+
+/**
+ * ipoib_conn_end - end a connection at once
+ * @c: connection with a queue pair, REQ_SENT, LIVE or CLOSING
+ *
+ * Context: ctl_mutex, may sleep.
+ */
+void ipoib_conn_end(struct ipoib_conn *c)
+{
+	if (c->state == IPOIB_CONN_REQ_SENT)
+		conn_count(c, &c->dev->cm.count.withdrawn);
+	conn_end(c);
 }
 
 /* The peer agrees: bring the queue pair up, send what waits, and say so */
@@ -619,14 +626,17 @@ static int conn_go_live(struct ipoib_conn *c)
 
 static void conn_up(struct ipoib_conn *c)
 {
+	struct ipoib_cm_counts *count = &c->dev->cm.count;
 	int err = conn_go_live(c);
 
 	if (!err)
 		return;
+	conn_count(c, c->state == IPOIB_CONN_LIVE ? &count->broken :
+		   &count->unusable);
 	if (net_ratelimit())
 		netdev_warn(c->dev->dev, "cannot use the connection to %pI6: %pe\n",
 			    c->gid.raw, ERR_PTR(err));
-	ipoib_conn_end(c);
+	conn_end(c);
 }
 
 static void conn_refused(struct ipoib_conn *c, unsigned long news)
@@ -642,7 +652,7 @@ static void conn_refused(struct ipoib_conn *c, unsigned long news)
 		conn_count(c, &count->silent);
 		c->base = IPOIB_CM_SID_LINUX;
 	}
-	ipoib_conn_end(c);
+	conn_end(c);
 }
 
 static bool conn_moved_away(struct ipoib_conn *c, unsigned long news)
