@@ -141,15 +141,20 @@ static void conn_list(struct ipoib_conn *c, struct list_head *list)
 	spin_unlock_irq(&c->dev->cm.lock);
 }
 
-static void conn_due(struct ipoib_conn *c, unsigned long delay)
+static void conn_due_at(struct ipoib_conn *c, unsigned long when)
 {
 	struct ipoib_cm *cm = &c->dev->cm;
 
-	c->due = jiffies + delay;
+	c->due = when;
 	c->due_set = true;
 	if (!cm->due_set || time_before(c->due, cm->due))
 		cm->due = c->due;
 	cm->due_set = true;
+}
+
+static void conn_due(struct ipoib_conn *c, unsigned long delay)
+{
+	conn_due_at(c, jiffies + delay);
 }
 
 /**
@@ -457,7 +462,7 @@ static void conn_try(struct ipoib_conn *c)
 	int err;
 
 	if (!ipoib_path_record(c->target, &rec)) {
-		conn_due(c, IPOIB_CM_PATIENCE);
+		conn_due_at(c, READ_ONCE(c->patient));
 		return;
 	}
 	err = conn_dial(c, &rec);
@@ -471,7 +476,8 @@ static void conn_try(struct ipoib_conn *c)
 	conn_move(c, IPOIB_CONN_REQ_SENT);
 	c->asked = jiffies;
 	c->again = false;
-	conn_due(c, IPOIB_CM_PATIENCE);
+	/* packets may have waited for the path already */
+	conn_due_at(c, READ_ONCE(c->patient));
 }
 
 /* Out of sight of transmit, and of the worker but for the memory */

@@ -193,7 +193,7 @@ static inline void ipoib_conn_touch(struct ipoib_conn *c)
  */
 static inline void ipoib_conn_be_patient(struct ipoib_conn *c)
 {
-	c->patient = jiffies + IPOIB_CM_PATIENCE;
+	WRITE_ONCE(c->patient, jiffies + IPOIB_CM_PATIENCE);
 }
 
 /* ipoib_cm_conn.c */
