@@ -361,19 +361,21 @@ static void cm_look_at_time(struct ipoib_cm *cm)
 	spin_unlock_irq(&cm->lock);
 }
 
-/* A connection that has been seen with a reference, or NULL at the end */
-static struct ipoib_conn *cm_next(struct ipoib_cm *cm, struct list_head *list,
-				  struct list_head *seen)
+/*
+ * A connection that has been seen with a reference, or NULL at the end.  One
+ * walk at a time, under ctl_mutex.
+ */
+static struct ipoib_conn *cm_next(struct ipoib_cm *cm, struct list_head *list)
 {
 	struct ipoib_conn *c;
 
 	spin_lock_irq(&cm->lock);
 	c = list_first_entry_or_null(list, struct ipoib_conn, all);
 	if (c) {
-		list_move_tail(&c->all, seen);
+		list_move_tail(&c->all, &cm->seen);
 		refcount_inc(&c->ref);
 	} else {
-		list_splice_init(seen, list);
+		list_splice_init(&cm->seen, list);
 	}
 	spin_unlock_irq(&cm->lock);
 	return c;
@@ -382,9 +384,8 @@ static struct ipoib_conn *cm_next(struct ipoib_cm *cm, struct list_head *list,
 static void cm_unlink_all(struct ipoib_cm *cm)
 {
 	struct ipoib_conn *c;
-	LIST_HEAD(seen);
 
-	while ((c = cm_next(cm, &cm->active, &seen))) {
+	while ((c = cm_next(cm, &cm->active))) {
 		ipoib_conn_unlink(c);
 		ipoib_conn_put(c);
 	}
@@ -399,13 +400,15 @@ static bool cm_has_qp(const struct ipoib_conn *c)
 static void cm_end_all(struct ipoib_cm *cm, struct list_head *list)
 {
 	struct ipoib_conn *c;
-	LIST_HEAD(seen);
 
-	while ((c = cm_next(cm, list, &seen))) {
+	while ((c = cm_next(cm, list))) {
 		/* the peer has done nothing wrong: it may be asked at once */
 		c->again = true;
 		if (cm_has_qp(c))
 			ipoib_conn_end(c);
+		else if (!c->active)
+			/* it is being accepted: it ends when that is done */
+			ipoib_conn_tell(c, IPOIB_NEWS_CLOSED);
 		ipoib_conn_put(c);
 	}
 }
@@ -537,16 +540,15 @@ void ipoib_cm_sweep(struct ipoib_dev *d, unsigned long gc)
 {
 	struct ipoib_cm *cm = &d->cm;
 	struct ipoib_conn *c;
-	LIST_HEAD(seen);
 
-	while ((c = cm_next(cm, &cm->active, &seen))) {
+	while ((c = cm_next(cm, &cm->active))) {
 		if (cm_is_idle(c, gc)) {
 			cm->count.idle++;
 			ipoib_conn_unlink(c);
 		}
 		ipoib_conn_put(c);
 	}
-	while ((c = cm_next(cm, &cm->passive, &seen))) {
+	while ((c = cm_next(cm, &cm->passive))) {
 		if (c->state == IPOIB_CONN_LIVE && cm_is_idle(c, gc)) {
 			cm->count.idle++;
 			ipoib_conn_end(c);
@@ -681,6 +683,7 @@ int ipoib_cm_init(struct ipoib_dev *d)
 	INIT_LIST_HEAD(&cm->active);
 	INIT_LIST_HEAD(&cm->passive);
 	INIT_LIST_HEAD(&cm->flushing);
+	INIT_LIST_HEAD(&cm->seen);
 	init_waitqueue_head(&cm->wait);
 	skb_queue_head_init(&cm->too_big);
 	__skb_queue_head_init(&cm->spill);

@@ -149,6 +149,7 @@ struct ipoib_cm_counts {
  * @active: connections made by us
  * @passive: connections made by others
  * @flushing: connections whose queue pair is in error
+ * @seen: of one of the first two, those that a walk has behind it
  * @nr_passive: connections made by others that hold resources
  * @count: what happened
  * @due: C earliest deadline of a connection, valid with @due_set
@@ -182,6 +183,7 @@ struct ipoib_cm {
 	struct list_head active;
 	struct list_head passive;
 	struct list_head flushing;
+	struct list_head seen;
 	u32 nr_passive;
 	struct ipoib_cm_counts count;
 

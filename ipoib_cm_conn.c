@@ -794,21 +794,29 @@ void ipoib_conn_unlink(struct ipoib_conn *c)
 	ipoib_conn_tell(c, IPOIB_NEWS_PATH);
 }
 
+/* cm->lock held */
+static u32 conn_from(const struct list_head *list, const union ib_gid *gid)
+{
+	const struct ipoib_conn *c;
+	u32 n = 0;
+
+	list_for_each_entry(c, list, all)
+		n += !c->active && !memcmp(&c->gid, gid, sizeof(*gid));
+	return n;
+}
+
 /* One more from this port?  Counts it, as long as it is not granted too */
 static bool conn_admit(struct ipoib_conn *c)
 {
 	struct ipoib_cm *cm = &c->dev->cm;
-	u32 max = ipoib_cm_max_passive(c->dev), same = 0;
-	struct ipoib_conn *other;
+	u32 max = ipoib_cm_max_passive(c->dev);
 	bool ok;
 
 	spin_lock_irq(&cm->lock);
 	ok = cm->nr_passive < max;
 	/* in a flood of requests this walk would be all that the CPU does */
-	if (ok)
-		list_for_each_entry(other, &cm->passive, all)
-			same += !memcmp(&other->gid, &c->gid, sizeof(c->gid));
-	ok = ok && same < IPOIB_CM_PER_PEER;
+	ok = ok && conn_from(&cm->passive, &c->gid) +
+		   conn_from(&cm->seen, &c->gid) < IPOIB_CM_PER_PEER;
 	if (ok) {
 		cm->nr_passive++;
 		list_add_tail(&c->all, &cm->passive);
