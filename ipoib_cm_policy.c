@@ -133,19 +133,6 @@ u32 ipoib_cm_receive_size(u32 pieces, u32 piece)
 }
 
 /**
- * ipoib_cm_mtu - the IP MTU in connected mode
- * @wish: what the administrator insists on, 0 for the largest
- * @limit: the largest
- *
- * Context: any.
- * Return: IP MTU in bytes.
- */
-u32 ipoib_cm_mtu(u32 wish, u32 limit)
-{
-	return wish && wish < limit ? wish : limit;
-}
-
-/**
  * ipoib_conn_may_move - is this a legal move of a connection?
  * @from: state now
  * @to: state wanted

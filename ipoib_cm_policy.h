@@ -66,7 +66,6 @@ u64 ipoib_cm_next_base(u64 base, u32 reason);
 void ipoib_cm_data_build(u8 *data, u32 qpn, u32 size);
 int ipoib_cm_data_parse(const u8 *data, u32 *qpn, u32 *size);
 u32 ipoib_cm_receive_size(u32 pieces, u32 piece);
-u32 ipoib_cm_mtu(u32 wish, u32 limit);
 bool ipoib_conn_may_move(enum ipoib_conn_state from, enum ipoib_conn_state to);
 const char *ipoib_conn_state_name(enum ipoib_conn_state state);
 enum ipoib_cm_route ipoib_cm_route(enum ipoib_conn_state state, u32 len,

@@ -143,14 +143,6 @@ static void cm_receive_size(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ipoib_cm_receive_size(0xffffffff, 4096), 65524u);
 }
 
-static void cm_mtu(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, ipoib_cm_mtu(0, 65520), 65520u);
-	KUNIT_EXPECT_EQ(test, ipoib_cm_mtu(9000, 65520), 9000u);
-	KUNIT_EXPECT_EQ(test, ipoib_cm_mtu(65520, 65520), 65520u);
-	KUNIT_EXPECT_EQ(test, ipoib_cm_mtu(65520, 4080), 4080u);
-}
-
 struct route_row {
 	const char *name;
 	u32 state, len, ud, rc;
@@ -209,7 +201,6 @@ static struct kunit_case ipoib_cm_cases[] = {
 	KUNIT_CASE(cm_data_build),
 	KUNIT_CASE_PARAM(cm_data_parse, parse_gen_params),
 	KUNIT_CASE(cm_receive_size),
-	KUNIT_CASE(cm_mtu),
 	KUNIT_CASE_PARAM(cm_route, route_gen_params),
 	KUNIT_CASE(cm_hold),
 	{}
