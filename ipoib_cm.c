@@ -36,6 +36,7 @@
 #include "ipoib_target.h"
 
 #define IPOIB_CM_GRACE		HZ	/* of connections after a change of mode */
+#define IPOIB_CM_WATCH		(2 * HZ)	/* between looks at live connections */
 #define IPOIB_CM_UNUSED		(30 * HZ)	/* accepted, but nothing has come */
 
 static int ipoib_max_own_ring = 128;
@@ -423,6 +424,28 @@ static void cm_end_mode(struct ipoib_dev *d)
 	WRITE_ONCE(d->txq.rc, false);
 }
 
+/* Who takes nothing is alive, as far as the HCA can tell, and dead for us */
+static void cm_watch(struct ipoib_cm *cm)
+{
+	struct ipoib_conn *c;
+	bool live = false;
+
+	if (!cm->watching || time_before(jiffies, cm->watch_at))
+		return;
+	while ((c = cm_next(cm, &cm->active))) {
+		live |= c->state == IPOIB_CONN_LIVE;
+		if (c->state == IPOIB_CONN_LIVE && ipoib_conn_stuck(c)) {
+			if (net_ratelimit())
+				netdev_warn(c->dev->dev, "connection to %pI6: the peer takes nothing\n",
+					    c->gid.raw);
+			ipoib_conn_tell(c, IPOIB_NEWS_BROKEN);
+		}
+		ipoib_conn_put(c);
+	}
+	cm->watching = live;
+	cm->watch_at = jiffies + IPOIB_CM_WATCH;
+}
+
 /**
  * ipoib_cm_run - let connections do what is due
  * @d: interface
@@ -440,6 +463,9 @@ void ipoib_cm_run(struct ipoib_dev *d)
 	cm_visit_todo(cm);
 	cm_settle_all(d, false);
 	ipoib_cm_tx_run(d);
+	cm_watch(cm);
+	if (cm->watching)
+		cm_due_at(cm, cm->watch_at);
 	if (cm->ending)
 		cm_due_at(cm, cm->end_at);
 	if (ipoib_cm_rx_refill(d, &when))
@@ -491,6 +517,7 @@ void ipoib_cm_close(struct ipoib_dev *d)
 	ipoib_cm_tx_run(d);
 	skb_queue_purge_reason(&cm->too_big, SKB_DROP_REASON_PKT_TOO_BIG);
 	cm->due_set = false;
+	cm->watching = false;
 	ipoib_cm_rx_close(d);
 	mutex_unlock(&d->ctl_mutex);
 }
@@ -693,6 +720,7 @@ int ipoib_cm_init(struct ipoib_dev *d)
 	for (i = 0; i < ARRAY_SIZE(cm->sge); i++)
 		cm->sge[i].lkey = d->pd->local_dma_lkey;
 
+	cm->watch_at = jiffies;
 	ipoib_cm_rx_plan(d);
 	cm->mtu = cm->rx.size - IPOIB_ENCAP_LEN;
 	cm->able = rdma_cap_ib_cm(d->ca, d->port);

@@ -154,6 +154,8 @@ struct ipoib_cm_counts {
  * @count: what happened
  * @due: C earliest deadline of a connection, valid with @due_set
  * @due_set: C
+ * @watch_at: C not before this time live connections are looked at again
+ * @watching: C there may be one
  * @end_at: C when to end all connections after a change to datagram mode
  * @ending: that time is set
  * @moved: A something happened that a flush waits for
@@ -189,6 +191,8 @@ struct ipoib_cm {
 
 	unsigned long due;
 	bool due_set;
+	unsigned long watch_at;
+	bool watching;
 	unsigned long end_at;
 	bool ending;
 	atomic_t moved;

@@ -48,14 +48,18 @@
 #define IPOIB_CM_RETRIES	15
 #define IPOIB_CM_RESOURCES	4
 
-/* what our own queue pairs do: a slow receiver is waited for, a dead one noticed */
+/*
+ * What our own queue pairs do: a dead receiver is noticed by the HCA, a slow one
+ * is waited for without end, unless we put one to it: ipoib_conn_stuck().
+ */
 #define IPOIB_QP_RETRIES	7
-#define IPOIB_QP_RNR_RETRIES	6
+#define IPOIB_QP_RNR_RETRIES	7	/* of 3 bits: for ever */
 #define IPOIB_QP_RNR_TIMER	22	/* 20.48 ms */
 #define IPOIB_QP_TIMEOUT	14	/* 67 ms */
 
 #define IPOIB_CM_GIVE_UP	(10 * HZ)	/* no answer to a REQ */
 #define IPOIB_CM_LINGER		(2 * HZ)	/* of sends when closing */
+#define IPOIB_CM_STUCK		(10 * HZ)	/* no send has come back */
 #define IPOIB_CM_PER_PEER	64	/* connections from one port */
 
 /**
@@ -620,6 +624,9 @@ static int conn_go_live(struct ipoib_conn *c)
 	c->born = jiffies;
 	c->again = false;
 	c->due_set = false;
+	c->moved = c->born;
+	c->moved_to = c->tail;
+	c->dev->cm.watching = true;
 	c->base = IPOIB_CM_SID_LINUX;
 	ipoib_conn_touch(c);
 	conn_move(c, IPOIB_CONN_LIVE);
@@ -659,6 +666,27 @@ static void conn_refused(struct ipoib_conn *c, unsigned long news)
 		c->base = IPOIB_CM_SID_LINUX;
 	}
 	conn_end(c);
+}
+
+/**
+ * ipoib_conn_stuck - does the peer take what it is sent?
+ * @c: connection
+ *
+ * Asked now and then, it remembers what it has seen.
+ *
+ * Context: ctl_mutex.
+ * Return: true when sends are out and none has come back for long.
+ */
+bool ipoib_conn_stuck(struct ipoib_conn *c)
+{
+	u32 tail = READ_ONCE(c->tail);
+
+	if (tail != c->moved_to || ipoib_conn_sent(c)) {
+		c->moved_to = tail;
+		c->moved = jiffies;
+		return false;
+	}
+	return time_after(jiffies, c->moved + IPOIB_CM_STUCK);
 }
 
 static bool conn_moved_away(struct ipoib_conn *c, unsigned long news)

@@ -82,6 +82,8 @@ struct sa_path_rec;
  * @born: C time at which it became live
  * @asked: C time at which it was asked for
  * @again: C the last one ended in good order: it may be asked for at once
+ * @moved: C time at which sends were last seen to come back, or none was out
+ * @moved_to: C value of @tail then
  * @due: C time of the next look, valid with @due_set
  * @due_set: C
  * @ready: C the queue pair has left INIT
@@ -135,6 +137,8 @@ struct ipoib_conn {
 	unsigned long born;
 	unsigned long asked;
 	bool again;
+	unsigned long moved;
+	u32 moved_to;
 	unsigned long due;
 	bool due_set;
 	bool ready;
@@ -204,6 +208,7 @@ int ipoib_conn_accept(struct ipoib_dev *d, struct ib_cm_id *id,
 void ipoib_conn_tell(struct ipoib_conn *c, unsigned long news);
 void ipoib_conn_unlink(struct ipoib_conn *c);
 void ipoib_conn_end(struct ipoib_conn *c);
+bool ipoib_conn_stuck(struct ipoib_conn *c);
 bool ipoib_conn_settle(struct ipoib_conn *c, bool overdue);
 void ipoib_conn_step(struct ipoib_conn *c);
 void ipoib_conn_put(struct ipoib_conn *c);
