@@ -16,14 +16,16 @@
  *		transport in the message; private data is qpn and size, or noise
  *	stray n=N attr=A [seed=1]
  *		messages of type A about connections that nobody has
- *	listen sid=S how=rep|rej|silent|dreq [size=65524]
- *		be asked: grant with that size, refuse, say nothing, or grant and hang up at once
- *	frames sid=S len=L,L...
- *		each of these lengths over a connection; another one is made when it breaks
- *	close	end all listeners and what they granted
+ *	listen sid=S how=rep|rej|silent|dreq|echo [size=65524]
+ *		be asked: grant with that size, refuse, say nothing, grant and hang up at once, or
+ *		grant and answer echo requests over the same connection
+ *	frames sid=S len=L,L... [keep=0]
+ *		each of these lengths over a connection; another one is made when it breaks. The
+ *		last one stays if it shall be kept; without a length nothing is sent over it
+ *	close	end all listeners, what they granted, and what was kept
  *
- * debugfs vib_foe/result says what became of the last "frames", a line for each, and how often
- * listeners were asked.
+ * debugfs vib_foe/result says what became of the last "frames", a line for each, how often
+ * listeners were asked, and how many echo requests came.
  *
  * Commands run in the context of the writer under foe_mutex; handlers of the connection manager and
  * of completions run wherever these do and take no mutex.
@@ -33,6 +35,9 @@
 #include <linux/completion.h>
 #include <linux/debugfs.h>
 #include <linux/fs.h>
+#include <linux/icmp.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/prandom.h>
@@ -58,10 +63,12 @@ MODULE_LICENSE("GPL");
 #define FOE_LENS	32
 #define FOE_WAIT	(10 * HZ)
 #define FOE_NOBODY	0x7ffff0	/* no queue pair has this number */
+#define FOE_SLOTS	4		/* buffers for echo requests */
+#define FOE_KEPT	4
 
 /* What the words of a command say */
 struct foe_args {
-	u64 n, sid, pkey, gid, type, qpn, size, noise, seed, timeout, retries, peers, attr;
+	u64 n, sid, pkey, gid, type, qpn, size, noise, seed, timeout, retries, peers, attr, keep;
 	char *how;
 	char *len;
 };
@@ -72,9 +79,10 @@ struct foe_peer {
 	struct ib_cm_id *id;
 	u32 size;
 	char how;		/* first letter */
+	struct foe_echo *echo;	/* of a connection over which we answer */
 };
 
-/* A connection of our own */
+/* A connection with a queue pair */
 struct foe_conn {
 	struct ib_cm_id *id;
 	struct ib_qp *qp;
@@ -84,6 +92,19 @@ struct foe_conn {
 	struct completion sent;
 	int err;
 	enum ib_wc_status status;
+};
+
+/* A buffer in which an echo request comes, and the answer goes */
+struct foe_slot {
+	struct ib_cqe recv, send;
+	struct foe_echo *echo;
+	void *buf;
+	u64 dma;
+};
+
+struct foe_echo {
+	struct foe_conn conn;
+	struct foe_slot slot[FOE_SLOTS];
 };
 
 static struct {
@@ -99,7 +120,8 @@ static struct {
 	wait_queue_head_t room;
 	struct list_head peers;
 	spinlock_t lock;	/* peers */
-	atomic_t asked;
+	struct foe_conn kept[FOE_KEPT];
+	atomic_t asked, echoed;
 	char result[2048];
 	int result_len;
 } foe;
@@ -214,6 +236,175 @@ static void foe_write_noise(void *mad, const struct foe_args *args, u32 nr, stru
 	prandom_bytes_state(dice, mad + IB_MGMT_MAD_HDR, IB_MGMT_MAD_DATA);
 }
 
+static int foe_qp_to(struct foe_conn *c, enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = { .qp_state = state };
+	int mask, err;
+
+	err = ib_cm_init_qp_attr(c->id, &attr, &mask);
+	if (err)
+		return err;
+	if (state == IB_QPS_RTS) {
+		attr.retry_cnt = 3;
+		attr.rnr_retry = 3;
+		attr.timeout = 14;
+	}
+	return ib_modify_qp(c->qp, &attr, mask);
+}
+
+static int foe_make_qp(struct foe_conn *c)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = c->cq,
+		.recv_cq = c->cq,
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.cap = {
+			.max_send_wr = FOE_SLOTS, .max_recv_wr = FOE_SLOTS,
+			.max_send_sge = 1, .max_recv_sge = 1,
+		},
+	};
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = FOE_PORT,
+	};
+	int err;
+
+	c->qp = ib_create_qp(foe.pd, &init);
+	if (IS_ERR(c->qp)) {
+		err = PTR_ERR(c->qp);
+		c->qp = NULL;
+		return err;
+	}
+	return ib_modify_qp(c->qp, &attr, IB_QP_STATE | IB_QP_PORT | IB_QP_PKEY_INDEX |
+			    IB_QP_ACCESS_FLAGS);
+}
+
+static void foe_hang_up(struct foe_conn *c)
+{
+	if (!IS_ERR_OR_NULL(c->id))
+		ib_destroy_cm_id(c->id);
+	if (c->qp)
+		ib_destroy_qp(c->qp);
+	if (!IS_ERR_OR_NULL(c->cq))
+		ib_free_cq(c->cq);
+	memset(c, 0, sizeof(*c));
+}
+
+static int foe_slot_listen(struct foe_slot *slot)
+{
+	struct ib_sge sge = {
+		.addr = slot->dma,
+		.length = FOE_BUF,
+		.lkey = foe.pd->local_dma_lkey,
+	};
+	struct ib_recv_wr wr = { .wr_cqe = &slot->recv, .sg_list = &sge, .num_sge = 1 };
+
+	return ib_post_recv(slot->echo->conn.qp, &wr, NULL);
+}
+
+static int foe_slot_answer(struct foe_slot *slot, u32 len)
+{
+	struct ib_sge sge = {
+		.addr = slot->dma,
+		.length = len,
+		.lkey = foe.pd->local_dma_lkey,
+	};
+	struct ib_send_wr wr = {
+		.wr_cqe = &slot->send,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_SIGNALED,
+	};
+
+	return ib_post_send(slot->echo->conn.qp, &wr, NULL);
+}
+
+/* Behind 4 octets of encapsulation: is it an echo request? Then it becomes the answer. */
+static bool foe_turn_round(void *frame, u32 len)
+{
+	struct iphdr *ip = frame + 4;
+	struct icmphdr *icmp = (void *)(ip + 1);
+
+	if (len < 4 + sizeof(*ip) + sizeof(*icmp) || get_unaligned_be16(frame) != ETH_P_IP ||
+	    ip->ihl != 5 || ip->protocol != IPPROTO_ICMP || icmp->type != ICMP_ECHO)
+		return false;
+	swap(ip->saddr, ip->daddr);
+	icmp->type = ICMP_ECHOREPLY;
+	csum_replace2(&icmp->checksum, cpu_to_be16(ICMP_ECHO << 8), 0);
+	return true;
+}
+
+static void foe_echo_came(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct foe_slot *slot = container_of(wc->wr_cqe, struct foe_slot, recv);
+
+	if (wc->status != IB_WC_SUCCESS)
+		return;
+	if (!foe_turn_round(slot->buf, wc->byte_len))
+		foe_slot_listen(slot);
+	else if (!foe_slot_answer(slot, wc->byte_len))
+		atomic_inc(&foe.echoed);
+}
+
+static void foe_echo_went(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct foe_slot *slot = container_of(wc->wr_cqe, struct foe_slot, send);
+
+	if (wc->status == IB_WC_SUCCESS)
+		foe_slot_listen(slot);
+}
+
+static void foe_echo_free(struct foe_echo *echo)
+{
+	int i;
+
+	if (!echo)
+		return;
+	foe_hang_up(&echo->conn);
+	for (i = 0; i < FOE_SLOTS; i++) {
+		if (echo->slot[i].dma)
+			ib_dma_unmap_single(foe.dev, echo->slot[i].dma, FOE_BUF, DMA_BIDIRECTIONAL);
+		kfree(echo->slot[i].buf);
+	}
+	kfree(echo);
+}
+
+static int foe_slot_make(struct foe_echo *echo, struct foe_slot *slot)
+{
+	slot->echo = echo;
+	slot->recv.done = foe_echo_came;
+	slot->send.done = foe_echo_went;
+	slot->buf = kzalloc(FOE_BUF, GFP_KERNEL);
+	if (!slot->buf)
+		return -ENOMEM;
+	slot->dma = ib_dma_map_single(foe.dev, slot->buf, FOE_BUF, DMA_BIDIRECTIONAL);
+	if (!ib_dma_mapping_error(foe.dev, slot->dma))
+		return foe_slot_listen(slot);
+	slot->dma = 0;
+	return -ENOMEM;
+}
+
+/* A queue pair that can receive before the asker hears of it */
+static int foe_echo_up(struct foe_echo *echo, struct ib_cm_id *id)
+{
+	struct foe_conn *c = &echo->conn;
+	int err, i;
+
+	c->cq = ib_alloc_cq(foe.dev, NULL, 2 * FOE_SLOTS, 0, IB_POLL_WORKQUEUE);
+	err = PTR_ERR_OR_ZERO(c->cq) ?: foe_make_qp(c);
+	for (i = 0; i < FOE_SLOTS && !err; i++)
+		err = foe_slot_make(echo, &echo->slot[i]);
+	if (err)
+		return err;
+	c->id = id;
+	err = foe_qp_to(c, IB_QPS_RTR) ?: foe_qp_to(c, IB_QPS_RTS);
+	/* the handle is the peer's */
+	c->id = NULL;
+	return err;
+}
+
 static int foe_granted(struct ib_cm_id *id, const struct ib_cm_event *event)
 {
 	struct foe_peer *p = id->context;
@@ -243,15 +434,22 @@ static int foe_grant(struct ib_cm_id *id, const struct foe_peer *listener)
 		.rnr_retry_count = 7,
 	};
 	struct foe_peer *p;
-	int err;
+	int err = 0;
 
 	p = kmemdup(listener, sizeof(*p), GFP_KERNEL);
 	if (!p)
 		return -ENOMEM;
+	if (p->how == 'e') {
+		p->echo = kzalloc(sizeof(*p->echo), GFP_KERNEL);
+		err = p->echo ? foe_echo_up(p->echo, id) : -ENOMEM;
+		if (!err)
+			rep.qp_num = p->echo->conn.qp->qp_num;
+	}
 	id->cm_handler = foe_granted;
 	id->context = p;
-	err = ib_send_cm_rep(id, &rep);
+	err = err ?: ib_send_cm_rep(id, &rep);
 	if (err) {
+		foe_echo_free(p->echo);
 		kfree(p);
 		return err;
 	}
@@ -285,7 +483,7 @@ static int foe_cmd_listen(const struct foe_args *args)
 	struct ib_cm_id *id;
 	int err;
 
-	if (!args->how || !strchr("rsd", args->how[0]))
+	if (!args->how || !strchr("rsde", args->how[0]))
 		return -EINVAL;
 	p = kzalloc(sizeof(*p), GFP_KERNEL);
 	if (!p)
@@ -323,28 +521,17 @@ static struct foe_peer *foe_next_peer(void)
 static void foe_close(void)
 {
 	struct foe_peer *p;
+	int i;
 
 	while ((p = foe_next_peer())) {
 		ib_destroy_cm_id(p->id);
+		foe_echo_free(p->echo);
 		kfree(p);
 	}
+	for (i = 0; i < FOE_KEPT; i++)
+		foe_hang_up(&foe.kept[i]);
 	atomic_set(&foe.asked, 0);
-}
-
-static int foe_qp_to(struct foe_conn *c, enum ib_qp_state state)
-{
-	struct ib_qp_attr attr = { .qp_state = state };
-	int mask, err;
-
-	err = ib_cm_init_qp_attr(c->id, &attr, &mask);
-	if (err)
-		return err;
-	if (state == IB_QPS_RTS) {
-		attr.retry_cnt = 3;
-		attr.rnr_retry = 3;
-		attr.timeout = 14;
-	}
-	return ib_modify_qp(c->qp, &attr, mask);
+	atomic_set(&foe.echoed, 0);
 }
 
 static int foe_conn_event(struct ib_cm_id *id, const struct ib_cm_event *event)
@@ -413,44 +600,6 @@ static int foe_ask(struct foe_conn *c, u64 sid)
 	return ib_send_cm_req(c->id, &req);
 }
 
-static int foe_make_qp(struct foe_conn *c)
-{
-	struct ib_qp_init_attr init = {
-		.send_cq = c->cq,
-		.recv_cq = c->cq,
-		.qp_type = IB_QPT_RC,
-		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.cap = {
-			.max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1,
-		},
-	};
-	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
-		.port_num = FOE_PORT,
-	};
-	int err;
-
-	c->qp = ib_create_qp(foe.pd, &init);
-	if (IS_ERR(c->qp)) {
-		err = PTR_ERR(c->qp);
-		c->qp = NULL;
-		return err;
-	}
-	return ib_modify_qp(c->qp, &attr, IB_QP_STATE | IB_QP_PORT | IB_QP_PKEY_INDEX |
-			    IB_QP_ACCESS_FLAGS);
-}
-
-static void foe_hang_up(struct foe_conn *c)
-{
-	if (!IS_ERR_OR_NULL(c->id))
-		ib_destroy_cm_id(c->id);
-	if (c->qp)
-		ib_destroy_qp(c->qp);
-	if (!IS_ERR_OR_NULL(c->cq))
-		ib_free_cq(c->cq);
-	memset(c, 0, sizeof(*c));
-}
-
 static int foe_connect(struct foe_conn *c, u64 sid)
 {
 	int err;
@@ -501,31 +650,44 @@ static void foe_say(u32 len, const char *text)
 				    sizeof(foe.result) - foe.result_len, "%u %s\n", len, text);
 }
 
+/* Where a connection lives that is to be kept */
+static struct foe_conn *foe_place(void)
+{
+	int i;
+
+	for (i = 0; i < FOE_KEPT; i++)
+		if (!foe.kept[i].qp)
+			return &foe.kept[i];
+	return NULL;
+}
+
 static int foe_cmd_frames(const struct foe_args *args)
 {
-	struct foe_conn c = {};
+	struct foe_conn once = {}, *c = args->keep ? foe_place() : &once;
 	char *list = args->len, *word;
-	int err = 0;
+	int err = c ? 0 : -ENOSPC;
 	u32 len;
 
 	foe.result_len = 0;
 	while (!err && (word = strsep(&list, ","))) {
-		err = kstrtou32(word, 0, &len);
-		if (err || len > FOE_BUF) {
+		err = *word ? kstrtou32(word, 0, &len) : 0;
+		if (err || (*word && len > FOE_BUF) || (!*word && !args->keep)) {
 			err = -EINVAL;
 			break;
 		}
-		if (!c.qp)
-			err = foe_connect(&c, args->sid);
-		if (!err)
-			err = foe_frame(&c, len);
+		if (!c->qp)
+			err = foe_connect(c, args->sid);
+		if (err || !*word)
+			break;
+		err = foe_frame(c, len);
 		if (err)
 			break;
-		foe_say(len, ib_wc_status_msg(c.status));
-		if (c.status != IB_WC_SUCCESS)
-			foe_hang_up(&c);
+		foe_say(len, ib_wc_status_msg(c->status));
+		if (c->status != IB_WC_SUCCESS)
+			foe_hang_up(c);
 	}
-	foe_hang_up(&c);
+	if (c && (err || !args->keep))
+		foe_hang_up(c);
 	return err;
 }
 
@@ -540,6 +702,7 @@ static int foe_word(struct foe_args *args, char *word)
 		{ "size", &args->size }, { "noise", &args->noise }, { "seed", &args->seed },
 		{ "timeout", &args->timeout }, { "retries", &args->retries },
 		{ "peers", &args->peers }, { "attr", &args->attr },
+		{ "keep", &args->keep },
 	};
 	char *key = strsep(&word, "=");
 	int i;
@@ -613,6 +776,7 @@ static int result_show(struct seq_file *s, void *unused)
 	mutex_lock(&foe_mutex);
 	seq_write(s, foe.result, foe.result_len);
 	seq_printf(s, "asked %d\n", atomic_read(&foe.asked));
+	seq_printf(s, "echoed %d\n", atomic_read(&foe.echoed));
 	mutex_unlock(&foe_mutex);
 	return 0;
 }
