@@ -4,7 +4,8 @@
 What is seen in a capture of the fabric: connections, and datagrams.
 
     pcap.py messages FILE   the messages that make and end them, a line each: SLID, name, then what
-                            a REQ or REP says, as name=value; data= is what IPoIB adds to them
+                            a REQ, REP or REJ says, as name=value; data= is what IPoIB adds to
+                            the first two
     pcap.py data FILE       who sent over connections: SLID, queue pair of the receiver, packets
     pcap.py wire FILE       the packets of UD queue pairs: GID they go to, or - without a GRH, and
                             the first 4 octets; in hex
@@ -56,6 +57,14 @@ def reply(body):
             'srq': body[27] >> 4 & 1}
 
 
+def refusal(body):
+    return {'of': ('REQ', 'REP', 'other', '?')[body[8] >> 6],
+            'reason': int.from_bytes(body[10:12], 'big')}
+
+
+SAYS = {'REQ': request, 'REP': reply, 'REJ': refusal}
+
+
 def messages(path):
     for packet, transport in packets(path):
         mad = transport[20:]
@@ -65,7 +74,7 @@ def messages(path):
         name = NAMES.get(int.from_bytes(mad[16:18], 'big'))
         if not name:
             continue
-        says = {'REQ': request, 'REP': reply}.get(name, lambda body: {})(mad[24:])
+        says = SAYS.get(name, lambda body: {})(mad[24:])
         print(source(packet), name, *(f'{key}={value}' for key, value in says.items()))
 
 
