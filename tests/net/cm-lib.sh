@@ -16,6 +16,8 @@
 #	live_to N FILE...	so many connections to peers carry packets
 #	both_ways		large packets go, and each side has a connection to the other one
 #	disconnected		both sides in datagram mode; no connection that they asked for is left
+#	unanswered		echo requests of A without an answer so far, as its stack counts them
+#	missing COMMAND...	how many more there are when that ping has come to its end
 #	total WORD		sum of that count over all interfaces
 #
 #	$debug, $params		debugfs of the driver, its parameters
@@ -122,6 +124,25 @@ lib_nobody_asked()
 disconnected()
 {
 	modes datagram && wait_for 40 lib_nobody_asked
+}
+
+# Ping itself may miss answers, when they come faster than it is let run and its socket is full
+unanswered()
+{
+	awk '/^Icmp:/ && !(n++) { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		/^Icmp:/ { print $at["OutEchos"] - $at["InEchoReps"] }' /proc/net/snmp
+}
+
+# More answers than requests: one to a ping that had given up waiting
+missing()
+{
+	local before left
+
+	before=$(unanswered)
+	"$@" >/dev/null
+	wait_for 10 eval "[ \$(unanswered) -le $before ]"
+	left=$(($(unanswered) - before))
+	echo $((left > 0 ? left : 0))
 }
 
 total()

@@ -354,14 +354,6 @@ suite_idle()
 	both datagram
 }
 
-# Echo requests of A without an answer so far. Ping itself may miss answers, when they come faster than
-# it is let run and its socket is full.
-unanswered()
-{
-	awk '/^Icmp:/ && !(n++) { for (i = 1; i <= NF; i++) at[$i] = i; next }
-		/^Icmp:/ { print $at["OutEchos"] - $at["InEchoReps"] }' /proc/net/snmp
-}
-
 unanswered_is()
 {
 	[ "$(unanswered)" = "$1" ]
