@@ -3,12 +3,13 @@
 #
 # Connected and datagram mode between two machines, whatever drivers they run.
 #
-#	tests/vm/run --nodes 2 [--driver2 stock] tests/net/cm-interop.sh [PAIR...]
+#	tests/vm/run --nodes 2 [--driver2 stock] tests/net/cm-interop.sh [PAIR|SUITE...]
 #
-# A PAIR is two letters, the modes of A and B: dd dc cd cc (all of them). For each one, with ping and
-# TCP over both IP versions: small and large packets both ways, data that arrives as it was sent, a
-# multicast group, and who asked whom for a connection. In the end both sides go down with their
-# connections alive, and come back.
+# A PAIR is two letters, the modes of A and B: dd dc cd cc. For each one, with ping and TCP over both
+# IP versions: packets of all sizes both ways, data that arrives as it was sent, a multicast group, and
+# who asked whom for a connection. SUITES: pmtu, a peer whose address promises no connections; bounce,
+# both sides go down with their connections alive and come back; reload, the drivers do. All of them if
+# none is named.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
@@ -57,8 +58,16 @@ try_pings()
 		check "A65 $pair: A pings B with $size bytes" ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP4_B"
 		check "A65 $pair: B pings A with $size bytes" in_b ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP4_A"
 	done
-	check "A65 $pair: A pings B by IPv6" ping -q -c 2 -i 0.2 -W 3 -s 60000 "$T_IP6_B"
-	check "A65 $pair: B pings A by IPv6" in_b ping -q -c 2 -i 0.2 -W 3 -s 60000 "$T_IP6_A"
+	for size in 0 4044 4045 60000; do
+		check "A65 $pair: A pings B by IPv6 with $size bytes" \
+			ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP6_B"
+		check "A65 $pair: B pings A by IPv6 with $size bytes" \
+			in_b ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP6_A"
+	done
+	check "A65 $pair: A sends B datagrams of all sizes" every_size a "$T_IP4_B" 65000 2953
+	check "A65 $pair: B sends A datagrams of all sizes" every_size b "$T_IP4_A" 65000 2953
+	check "A65 $pair: by IPv6 from A" every_size a "$T_IP6_B" 65000 7993
+	check "A65 $pair: by IPv6 from B" every_size b "$T_IP6_A" 65000 7993
 }
 
 try_transfers()
@@ -121,10 +130,92 @@ bounce()
 	check "after that: TCP" transfer a 4
 }
 
-[ $# -gt 0 ] || set -- dd dc cd cc
-for pair; do
-	try_pair "$pair"
+suite_bounce()
+{
+	bounce a
+	bounce b
+}
+
+connected_pair()
+{
+	set_mode a connected && set_mode b connected && wait_carrier 20 && wait_addresses 20 &&
+		wait_for 40 ping -q -c 1 -W 3 -s 30000 "$T_IP4_B"
+}
+
+# addresses_of a|b: of the other side, as that one knows them
+addresses_of()
+{
+	if [ "$1" = a ]; then echo "$T_IP4_B $T_IP6_B"; else echo "$T_IP4_A $T_IP6_A"; fi
+}
+
+# too_big SIDE ADDRESS: a packet from that side is answered with the MTU of datagrams
+too_big()
+{
+	on_node "$1" ping -M "do" -c 1 -W 1 -s 8000 "$2" 2>&1 | grep -qi 'mtu.*4092'
+}
+
+learned()
+{
+	on_node "$1" ip route get "$2" | grep -q 'mtu 4092'
+}
+
+# One side takes the other one for somebody who accepts no connections
+pmtu()
+{
+	local side=$1 addr dev hw
+
+	dev=$(dev_of "$side")
+	hw=00:$(sys "$(other "$side")" address | cut -c 4-)
+	for addr in $(addresses_of "$side"); do
+		check "pmtu: $side: $addr without connections" \
+			on_node "$side" ip neigh replace "$addr" lladdr "$hw" dev "$dev" nud permanent
+		check "pmtu: $side: small packets pass" on_node "$side" ping -q -c 2 -i 0.2 -W 3 "$addr"
+		check "pmtu: $side: the sender is told" wait_for 10 too_big "$side" "$addr"
+		check "pmtu: $side: and has learned it" wait_for 10 learned "$side" "$addr"
+		check "pmtu: $side: in pieces they pass" on_node "$side" ping -q -c 2 -i 0.2 -W 3 -s 30000 "$addr"
+	done
+	check "pmtu: $side: TCP" transfer "$side" 2
+	check "pmtu: $side: TCP by IPv6" transfer "$side" 2 6
+	for addr in $(addresses_of "$side"); do
+		on_node "$side" ip neigh del "$addr" dev "$dev"
+	done
+	on_node "$side" ip route flush cache
+	on_node "$side" ip -6 route flush cache
+}
+
+suite_pmtu()
+{
+	check "pmtu: connected" connected_pair
+	pmtu a
+	pmtu b
+	check "pmtu: afterwards large ones pass" wait_for 40 ping -q -c 1 -W 3 -M "do" -s 30000 "$T_IP4_B"
+}
+
+# The driver of one side goes with its connections alive, and another one comes
+suite_reload()
+{
+	local side
+
+	for side in a b; do
+		check "reload: connected" connected_pair
+		check "reload: the driver of $side" reload_driver "$side"
+		wait_carrier 30
+		check "reload: of $side: small packets" wait_for 30 ping -q -c 1 -W 1 "$T_IP4_B"
+		check "reload: of $side: it is in datagram mode; large ones pass" \
+			wait_for 40 ping -q -c 1 -W 3 -s 30000 "$T_IP4_B"
+		check "reload: of $side: connected again" connected_pair
+		check "reload: of $side: in one piece" wait_for 40 ping -q -c 1 -W 3 -M "do" -s 30000 "$T_IP4_B"
+		check "reload: of $side: TCP" transfer a 4
+		check "reload: of $side: and back" transfer b 4
+	done
+}
+
+[ $# -gt 0 ] || set -- dd dc cd cc pmtu bounce reload
+for what; do
+	note "$what, after $SECONDS s"
+	case $what in
+	[dc][dc]) try_pair "$what" ;;
+	*) "suite_$what" ;;
+	esac
 done
-bounce a
-bounce b
 done_testing
