@@ -80,13 +80,15 @@ static const u64 cm_bases[IPOIB_CM_LISTENERS] = {
  * ipoib_cm_max_own - how many connections may have receive buffers of their own?
  * @d: interface
  *
+ * So many that peers make, and as many that we make.
+ *
  * Context: any.
  * Return: number of connections, the same as long as the interface is up.
  */
 u32 ipoib_cm_max_own(const struct ipoib_dev *d)
 {
-	return min_t(u32, ipoib_max_own_ring,
-		     d->ca->attrs.max_cqe / IPOIB_CM_OWN_RING);
+	return min_t(u32, ipoib_max_own_ring, d->ca->attrs.max_cqe /
+		     (IPOIB_CM_OWN_RING + IPOIB_CM_BACK_RING));
 }
 
 /**

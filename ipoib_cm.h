@@ -151,6 +151,7 @@ struct ipoib_cm_counts {
  * @flushing: connections whose queue pair is in error
  * @seen: of one of the first two, those that a walk has behind it
  * @nr_passive: connections made by others that hold resources
+ * @nr_back: C connections made by us with receive buffers of their own
  * @count: what happened
  * @due: C earliest deadline of a connection, valid with @due_set
  * @due_set: C
@@ -187,6 +188,7 @@ struct ipoib_cm {
 	struct list_head flushing;
 	struct list_head seen;
 	u32 nr_passive;
+	u32 nr_back;
 	struct ipoib_cm_counts count;
 
 	unsigned long due;

@@ -280,8 +280,9 @@ static int conn_make_qp(struct ipoib_conn *c)
 	};
 	struct ib_qp *qp;
 
-	if (!attr.srq && !c->active) {
-		attr.cap.max_recv_wr = IPOIB_CM_OWN_RING;
+	if (!attr.srq) {
+		attr.cap.max_recv_wr = c->active ? IPOIB_CM_BACK_RING :
+						   IPOIB_CM_OWN_RING;
 		attr.cap.max_recv_sge = d->cm.rx.pieces;
 	}
 	c->events = 0;
@@ -403,6 +404,28 @@ static int conn_send_req(struct ipoib_conn *c, struct sa_path_rec *rec)
 	return ib_send_cm_req(c->id, &req);
 }
 
+/* Peers may send over connections that we made; not many do, so a few are enough */
+static int conn_fill_back_ring(struct ipoib_conn *c)
+{
+	struct ipoib_cm *cm = &c->dev->cm;
+
+	if (cm->rx.ring.srq || cm->nr_back >= ipoib_cm_max_own(c->dev))
+		return 0;
+	cm->nr_back++;
+	c->ring.qp = c->qp;
+	c->ring.closing = false;
+	return ipoib_cm_rx_fill(c->dev, &c->ring, IPOIB_CM_BACK_RING);
+}
+
+/* The queue pair is gone */
+static void conn_empty_ring(struct ipoib_conn *c)
+{
+	if (c->active && c->ring.qp)
+		c->dev->cm.nr_back--;
+	c->ring.qp = NULL;
+	ipoib_cm_rx_empty(c->dev, &c->ring);
+}
+
 static int conn_dial(struct ipoib_conn *c, struct sa_path_rec *rec)
 {
 	struct ipoib_dev *d = c->dev;
@@ -418,6 +441,8 @@ static int conn_dial(struct ipoib_conn *c, struct sa_path_rec *rec)
 	if (err)
 		goto err_tx;
 	err = conn_to_init(c);
+	if (!err)
+		err = conn_fill_back_ring(c);
 	if (err)
 		goto err_qp;
 	c->id = ib_create_cm_id(d->ca, conn_handler, c);
@@ -438,6 +463,7 @@ err_id:
 err_qp:
 	ib_destroy_qp(c->qp);
 	c->qp = NULL;
+	conn_empty_ring(c);
 err_tx:
 	ipoib_cm_tx_fini(c);
 	return err;
@@ -552,7 +578,7 @@ bool ipoib_conn_settle(struct ipoib_conn *c, bool overdue)
 		conn_tear_qp(c);
 	c->qp = NULL;
 	ipoib_cm_tx_fini(c);
-	ipoib_cm_rx_empty(d, &c->ring);
+	conn_empty_ring(c);
 	c->due_set = false;
 	if (!c->linked) {
 		conn_die(c);
@@ -965,7 +991,7 @@ err_qp:
 		return err;
 	}
 	ib_destroy_qp(c->qp);
-	ipoib_cm_rx_empty(d, &c->ring);
+	conn_empty_ring(c);
 err_admit:
 	conn_forget(c);
 	return err;

@@ -89,7 +89,8 @@ struct sa_path_rec;
  * @ready: C the queue pair has left INIT
  * @stamped: C @stamp is valid
  * @stamp: C value of rx.rounds when the last shared buffer was taken
- * @ring: own receive buffers, if the HCA cannot share
+ * @ring: own receive buffers, if the HCA cannot share; its qp is set as long as
+ *	there are some
  * @all: place in one of the lists of struct ipoib_cm
  * @todo: place in cm->todo; holds a reference
  * @ref: lists hold one each
@@ -241,5 +242,6 @@ u32 ipoib_cm_max_own(const struct ipoib_dev *d);
 u32 ipoib_cm_max_passive(const struct ipoib_dev *d);
 
 #define IPOIB_CM_OWN_RING	32	/* buffers of a connection, not shared */
+#define IPOIB_CM_BACK_RING	4	/* the same if we have made it */
 
 #endif /* _IPOIB_CM_CONN_H */

@@ -444,7 +444,8 @@ static void rx_make_srq(struct ipoib_dev *d)
 static int rx_make_cq(struct ipoib_dev *d)
 {
 	u32 entries = d->cm.rx.ring.srq ? rx_ring_size(d) :
-		      ipoib_cm_max_own(d) * IPOIB_CM_OWN_RING;
+		      ipoib_cm_max_own(d) *
+		      (IPOIB_CM_OWN_RING + IPOIB_CM_BACK_RING);
 	struct ib_cq_init_attr attr = {
 		.cqe = min_t(u32, entries + 1, d->ca->attrs.max_cqe),
 		.comp_vector = d->port % d->ca->num_comp_vectors,

@@ -147,10 +147,22 @@ met()
 	note "asked $(result_of asked) times; $(grep "qpn 0x$qpn" "$file")"
 }
 
+# Each that was asked for has become something, or is being asked for
+adds_up()
+{
+	sed -n 's/^asked_for: \([0-9]*\) opened \([0-9]*\) rejected \([0-9]*\) silent \([0-9]*\) unusable \([0-9]*\) withdrawn \([0-9]*\)$/\1 \2 \3 \4 \5 \6/p' "$file" |
+		awk -v now="$(grep -c '^to .* requested ' "$file")" '
+			END { print NR, $0, now; exit NR != 1 || $1 != $2 + $3 + $4 + $5 + $6 + now }'
+}
+
 suite_granted()
 {
+	local before
+
+	before=$(count unusable)
 	met "a size of 0" 7ffff0 4 rep 0
 	met "a size of 4" 7ffff1 4 rep 4
+	check "granted: those of no use are counted" [ "$(count unusable)" -ge $((before + 2)) ]
 	met "a size of 5" 7ffff2 4 rep 5
 	met "a size of 4 GB" 7ffff3 4 rep 4294967295
 	met "hangs up at once" 7ffff4 4 dreq
@@ -160,6 +172,7 @@ suite_granted()
 	ip neigh del "$dest" dev "$T_IF_A"
 	ip link set "$T_IF_A" down
 	is "granted: nothing is left" "$(grep -c '^to ' "$file")" 0
+	check "granted: all that was asked for is accounted for" adds_up
 	up_a
 }
 
