@@ -56,10 +56,10 @@
  * scope= (2). debugfs vib/sa and vib/sa_groups show what it knows and has done.
  *
  * qperr makes the next send of queue pair QPN of HCA A end with enum ib_wc_status STATUS; hold
- * keeps the completions of its sends back for MS milliseconds, 0 lets them go. rnr makes a connection's receiver
- * say of the next N messages that it has no buffer. qpfatal takes a queue pair to the error state
- * and tells its owner that the HCA failed it; srqerr tells the same of a shared receive queue.
- * debugfs vib/A/qps and vib/A/srqs have the numbers.
+ * keeps the completions of its sends back for MS milliseconds, 0 lets them go. rnr makes a
+ * connection's receiver say of the next N messages that it has no buffer. qpfatal takes a queue
+ * pair to the error state and tells its owner that the HCA failed it; srqerr tells the same of a
+ * shared receive queue. debugfs vib/A/qps and vib/A/srqs have the numbers.
  *
  * A wire makes an Ethernet interface of the writer's network namespace the cable of a port, see
  * vib_wire.c; a capture keeps what passes a port, see vib_capture.c.
