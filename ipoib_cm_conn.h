@@ -5,6 +5,7 @@
 #include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/refcount.h>
+#include <linux/sizes.h>
 #include <linux/skbuff.h>
 #include <linux/timer.h>
 
@@ -14,8 +15,8 @@
 #include "ipoib_cm_policy.h"
 #include "ipoib_ring.h"
 
-#define IPOIB_CM_BACKLOG	(4u << 20)	/* bytes that wait for one peer, or for UD */
-#define IPOIB_CM_ENOUGH		(1u << 20)	/* of these, then the stack waits, */
+#define IPOIB_CM_BACKLOG	SZ_4M		/* bytes that wait for one peer, or for UD */
+#define IPOIB_CM_ENOUGH		SZ_1M		/* of these, then the stack waits, */
 #define IPOIB_CM_ENOUGH_TIME	(HZ / 2)	/* but only so long */
 #define IPOIB_CM_PATIENCE	(2 * HZ)	/* of packets too big for UD */
 #define IPOIB_CM_SENDS		32	/* slots of a send ring, a power of two */
