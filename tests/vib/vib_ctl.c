@@ -51,9 +51,9 @@
  * and life of path records, delay of each answer in us, sendonly (it knows send-only full members),
  * lmc, and spread (path records go through all LIDs of a port). By a rule it is silent, refuses
  * (status=), is late (us=), answers twice, cuts the answer (len=), or answers with another tid,
- * another gid, or lid 0; narrowed by attr= and method=, skip= and count= as above. All rules but
- * the first one that hits are left out. The broadcast group of a partition has mtu=, rate=, sl= and
- * scope= (2). debugfs vib/sa and vib/sa_groups show what it knows and has done.
+ * another gid, or another lid (lid=, 0); narrowed by attr= and method=, skip= and count= as above.
+ * All rules but the first one that hits are left out. The broadcast group of a partition has mtu=,
+ * rate=, sl= and scope= (2). debugfs vib/sa and vib/sa_groups show what it knows and has done.
  *
  * qperr makes the next send of queue pair QPN of HCA A end with enum ib_wc_status STATUS; hold
  * keeps the completions of its sends back for MS milliseconds, 0 lets them go. rnr makes a

@@ -127,7 +127,7 @@ static int ctl_sa_group(const struct ctl_args *args, struct vib_switch *sw)
 static int ctl_sa_rule(const struct ctl_args *args, struct vib_switch *sw)
 {
 	static const char *const keys[] = {
-		"do", "attr", "method", "skip", "count", "status", "us", "len", NULL
+		"do", "attr", "method", "skip", "count", "status", "us", "len", "lid", NULL
 	};
 	struct vib_rule_spec spec = { .attr = -1, .method = -1 };
 	int ret;
@@ -141,7 +141,8 @@ static int ctl_sa_rule(const struct ctl_args *args, struct vib_switch *sw)
 	      ctl_key_uint(args, 3, "count", U32_MAX, &spec.count) ?:
 	      ctl_key_uint(args, 3, "status", U16_MAX, &spec.status) ?:
 	      ctl_key_uint(args, 3, "us", CTL_WAIT_MAX * USEC_PER_MSEC, &spec.us) ?:
-	      ctl_key_uint(args, 3, "len", VIB_MAD_SIZE, &spec.len);
+	      ctl_key_uint(args, 3, "len", VIB_MAD_SIZE, &spec.len) ?:
+	      ctl_key_uint(args, 3, "lid", U16_MAX, &spec.lid);
 	if (!ret && !ctl_key(args, 3, "do"))
 		ret = -EINVAL;
 	return ret ?: vib_sa_rule(sw, ctl_key(args, 3, "do"), &spec);

@@ -163,6 +163,7 @@ struct vib_rule_spec {
 	u32 after;		/* hold: packets that overtake */
 	u32 len;		/* cut */
 	u32 status;		/* refuse, by the manager's database only */
+	u32 lid;		/* lid, by the same */
 };
 
 /* Kinds of notices; each has at most one outstanding per port */

@@ -628,10 +628,7 @@ static u32 sa_spoil(const struct sa_rule *rule, struct ib_sa_mad *mad)
 		(path ? &rec->dgid : &mcm->mgid)->raw[15] ^= 1;
 		break;
 	case SA_ACT_LID:
-		if (path)
-			rec->dlid = 0;
-		else
-			mcm->mlid = 0;
+		*(path ? &rec->dlid : &mcm->mlid) = cpu_to_be16(rule->lid);
 		break;
 	default:
 		break;

@@ -50,7 +50,7 @@ enum sa_act {
 	SA_ACT_CUT,		/* the answer is too short */
 	SA_ACT_TID,		/* it belongs to another request */
 	SA_ACT_GID,		/* it is about another GID */
-	SA_ACT_LID,		/* it names LID 0 */
+	SA_ACT_LID,		/* it names another LID */
 };
 
 struct sa_rule {
@@ -58,7 +58,7 @@ struct sa_rule {
 	enum sa_act act;
 	int attr, method;	/* -1: any */
 	u32 skip, count;	/* as in struct vib_rule_spec */
-	u32 status, us, len;
+	u32 status, us, len, lid;
 	u64 seen, hit;
 };
 

@@ -57,6 +57,7 @@ int vib_sa_rule(struct vib_switch *sw, const char *act, const struct vib_rule_sp
 	rule->status = like->status;
 	rule->us = like->us;
 	rule->len = like->len;
+	rule->lid = like->lid;
 	spin_lock_irq(&sa->lock);
 	list_add_tail(&rule->entry, &sa->rules);
 	spin_unlock_irq(&sa->lock);
