@@ -383,10 +383,20 @@ static void mcast_now_ready(struct ipoib_dev *d)
 	spin_unlock_bh(&d->tbl_lock);
 }
 
+/* An answer may be about another group, or cut short */
+static bool group_answer_ok(const struct ipoib_group *g)
+{
+	return !memcmp(&g->answer.mgid, &g->t.gid, sizeof(g->t.gid)) &&
+	       be16_to_cpu(g->answer.mlid) >=
+	       be16_to_cpu(IB_MULTICAST_LID_BASE);
+}
+
 static void group_answered(struct ipoib_group *g, int status)
 {
 	struct ipoib_dev *d = g->t.dev;
 
+	if (!status && !group_answer_ok(g))
+		status = -EPROTO;
 	if (!status) {
 		g->rec = g->answer;
 		status = group_use(g);

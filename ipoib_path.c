@@ -129,19 +129,30 @@ static void path_get_record(const struct ipoib_path *path,
 	memcpy((u8 *)rec + IPOIB_PATH_REC_SKIP, path->rec, sizeof(path->rec));
 }
 
+/* The prefix may be another spelling of the same subnet, the GUID may not */
+static bool path_is_about(const struct ipoib_path *path,
+			  const struct sa_path_rec *rec)
+{
+	return rec->dgid.global.interface_id ==
+	       path->t.gid.global.interface_id;
+}
+
 static void path_answer(int status, struct sa_path_rec *rec,
 			unsigned int num, void *ctx)
 {
 	struct ipoib_path *path = ctx;
 	struct ipoib_dev *d = path->t.dev;
 
+	if (!status && (!rec || !num))
+		status = -EINVAL;
+	else if (!status && !path_is_about(path, rec))
+		status = -EPROTO;
+
 	spin_lock_bh(&path->t.lock);
 	path->status = status;
-	if (!status && rec && num)
+	if (!status)
 		memcpy(path->rec, (u8 *)rec + IPOIB_PATH_REC_SKIP,
 		       sizeof(path->rec));
-	else if (!status)
-		path->status = -EINVAL;
 	path->answered = true;
 	spin_unlock_bh(&path->t.lock);
 
@@ -205,6 +216,15 @@ static void path_ask(struct ipoib_path *path)
 	path_pause(path, id);
 }
 
+/* A LID of a port: what a record that was cut short has is 0 */
+static bool path_lid_ok(const struct sa_path_rec *rec)
+{
+	u32 lid = be32_to_cpu(sa_path_get_dlid(rec));
+
+	return lid && (rec->rec_type == SA_PATH_REC_TYPE_OPA ||
+		       lid < be16_to_cpu(IB_MULTICAST_LID_BASE));
+}
+
 static int path_use(struct ipoib_path *path)
 {
 	struct ipoib_dev *d = path->t.dev;
@@ -213,6 +233,8 @@ static int path_use(struct ipoib_path *path)
 	int err;
 
 	path_get_record(path, &rec);
+	if (!path_lid_ok(&rec))
+		return -EPROTO;
 	err = ib_init_ah_attr_from_path(d->ca, d->port, &rec, &attr, NULL);
 	if (err)
 		return err;
