@@ -4,7 +4,9 @@
 # What an interface makes of an SA that is wrong, silent, or poor in features. The subnet is managed
 # by the fabric itself, which misbehaves as told.
 #
-#	tests/vm/run [--driver stock] [--kernel debug] --no-sm --timeout 600 tests/net/sa.sh
+#	tests/vm/run [--driver stock] [--kernel debug] --no-sm --timeout 600 tests/net/sa.sh [PART...]
+#
+# The part "misbehave" is run by hand.
 
 # many functions are called by name only, as arguments of check and wait_for
 # shellcheck disable=SC2317
@@ -63,7 +65,7 @@ part_moved()
 	# by default the stack believes for half a minute that a neighbour is there
 	sysctl -qw "net.ipv4.neigh.$T_IF_A.base_reachable_time_ms=2000" \
 		"net.ipv4.neigh.$T_IF_A.delay_first_probe_time=1"
-	ctl sa rule sw0 "do=lid" "attr=$PATH_REC" count=1
+	ctl sa rule sw0 "do=lid" lid=0x3000 "attr=$PATH_REC" count=1
 	forget
 	check "a path that leads nowhere" no_ping_b
 	check "the SA gave a wrong LID" rule_hit
@@ -75,6 +77,90 @@ part_moved()
 	fi
 	forget
 	check "B answers" wait_for 10 ping_b
+}
+
+# sends_to N: group N, one of those that are only sent to, is joined
+sends_to()
+{
+	ping -q -c 1 -W 0.2 -I "$T_IF_A" "239.8.8.$1"
+	grep -A 4 ":f08:80$1\$" "/sys/kernel/debug/ipoib/${T_IF_A}_mcg" | grep -q 'complete: *yes'
+}
+
+# spoilt NAME USE COMMAND...: while the SA answers so, COMMAND can be true (yes) or not (no), or that is a matter
+# of luck (any); once it answers as it should, COMMAND is true
+spoilt()
+{
+	local name=$1 use=$2
+	shift 2
+
+	case $use in
+	yes) check "$name: is good enough" wait_for 15 "$@" ;;
+	no) check_not "$name: is of no use" wait_for 2 "$@" ;;
+	any) "$@" ;;
+	esac
+	check "$name: was told" wait_for 10 rule_hit
+	ctl sa rule sw0 clear
+	check "$name: over" wait_for 30 "$@"
+	check "$name: B answers" wait_for 10 ping_b
+}
+
+# a path is known, right or wrong, if there is something to send
+path_known()
+{
+	ping_b
+	grep -q 'complete: *yes' "/sys/kernel/debug/ipoib/${T_IF_A}_path"
+}
+
+# spoilt_path NAME USE ACT...: what the SA says of paths
+spoilt_path()
+{
+	ctl sa rule sw0 "${@:3}" "attr=$PATH_REC"
+	forget
+	spoilt "path $1" "$2" path_known
+}
+
+# members_are N: of the broadcast group
+members_are()
+{
+	grep -q "mgid=ff12:401b:ffff::ffff:ffff .*members=$1 " /sys/kernel/debug/vib/sa_groups
+}
+
+# spoilt_join NAME USE ACT...: what it says of the broadcast group, then of one to send to
+spoilt_join()
+{
+	ctl sa rule sw0 "${@:3}" "attr=$MCM_REC" method=2
+	ip link set "$T_IF_A" down
+	# until then the kernel's SA client answers joins itself
+	wait_for 10 members_are 1
+	ip link set "$T_IF_A" up
+	spoilt "join $1" "$2" carrier_a
+	joins=$((joins + 1))
+	ctl sa rule sw0 "${@:3}" "attr=$MCM_REC" method=2
+	spoilt "group $1" "$2" sends_to "$joins"
+}
+
+# Answers that are late, come twice, are cut short, or are for somebody else
+part_misbehave()
+{
+	local joins=0
+
+	# stock believes some of it; tests/vib/manager.sh has what becomes of that
+	[ "$T_DRIVER" = ours ] || return 0
+	# what was cut off is what the memory had before, and may be the same
+	spoilt_path late yes "do=late" us=300000
+	spoilt_path "too late" no "do=late" us=5000000
+	spoilt_path twice yes "do=twice"
+	spoilt_path "cut to the head" any "do=cut" len=24
+	spoilt_path "cut before the LID" any "do=cut" len=92
+	spoilt_path "to another question" no "do=tid"
+	spoilt_path "about another GID" no "do=gid"
+	spoilt_path "with LID 0" no "do=lid"
+	spoilt_join late yes "do=late" us=300000
+	spoilt_join twice yes "do=twice"
+	spoilt_join "cut in the GID" any "do=cut" len=66
+	spoilt_join "to another question" no "do=tid"
+	spoilt_join "about another GID" no "do=gid"
+	spoilt_join "with the LID of a port" no "do=lid" lid=1
 }
 
 # replies FILE COUNT: at least so many in the output of a ping
