@@ -16,6 +16,7 @@
  *	qperr A QPN STATUS			hold A QPN MS
  *	rnr A QPN N				qpfatal A QPN | srqerr A SRQ
  *	fault A:1 in|out do=ACT [KEY=VALUE...]	fault A:1 clear
+ *	frame A:1 dqpn=N [KEY=VALUE...]
  *
  *	sa add S [lid=N] [prefix=V]		sa del S | sa sweep S | sa rereg S
  *	sa set S KEY VALUE			sa group S PKEY qkey=N [KEY=VALUE...]
@@ -46,6 +47,11 @@
  * qpn= (of the receiver), and method= and attr= of a management datagram. Of these it lets skip=
  * pass, and hits count= of those that follow (0: all), or only ppm= of a million, by dice that
  * seed= throws. Several rules add up. debugfs vib/faults shows what they have done.
+ *
+ * A frame is a datagram that nobody has sent, for queue pair dqpn=: n= of them (1) arrive at the
+ * port, of len= bytes that begin with data= (in hex). They say that they come from slid= (1) and
+ * sqpn= (2) and are for dlid= (that of the port), with pkey= (0xffff) and qkey= (0). With dgid=
+ * there is a global route header, with sgid= in it.
  *
  * "sa" is about the subnet manager of the fabric's own at switch S. Its settings are sl, rate, mtu
  * and life of path records, delay of each answer in us, sendonly (it knows send-only full members),
@@ -653,6 +659,7 @@ static const struct ctl_cmd ctl_cmds[] = {
 	{ "rnr", ctl_qp, 4 },
 	{ "srqerr", ctl_srq, 3 },
 	{ "fault", ctl_fault, 3 },
+	{ "frame", ctl_frame, 3 },
 	{ "sa", ctl_sa, 3 },
 	{ "ghost", ctl_ghost, 3 },
 	{ "wire", ctl_wire, 3 },

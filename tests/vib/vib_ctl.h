@@ -29,6 +29,9 @@ int ctl_key_uint(const struct ctl_args *args, int first, const char *key, u32 ma
 int ctl_check_keys(const struct ctl_args *args, int first, const char *const *keys);
 struct vib_lport *ctl_lport(const char *word);
 
+/* vib_ctl_frame.c */
+int ctl_frame(struct ctl_args *args);
+
 /* vib_ctl_harm.c */
 int ctl_fault(struct ctl_args *args);
 int ctl_sa(struct ctl_args *args);
