@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Failures of the HCA, made to order by the fabric: nothing may leak, crash or stay stuck.
+# Failures of the HCA and frames that nobody should send, made to order by the fabric: nothing may leak,
+# crash or stay stuck.
 #
 #	A (root namespace)			B (namespace b)
 #	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
@@ -113,6 +114,134 @@ for _ in 1 2 3; do
 done
 check "B answers after many failing posts" wait_for 10 ping_b
 ctl failop clear
+
+# --- frames that no peer should send
+# text_frame TEXT: a datagram for all hosts that says TEXT, in hex, as it is on the wire
+text_frame()
+{
+	python3 -IS - "$1" <<-'END'
+	import struct, sys
+	text = sys.argv[1].encode()
+	udp = struct.pack('!4H', 7777, 7777, 8 + len(text), 0) + text
+	ip = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 20 + len(udp), 1, 0, 9, 17, 0, bytes([10, 77, 0, 99]), b'\xff' * 4)
+	total = sum(struct.unpack('!10H', ip))
+	total = (total & 0xffff) + (total >> 16)
+	ip = ip[:10] + struct.pack('!H', ~(total + (total >> 16)) & 0xffff) + ip[12:]
+	print((struct.pack('!HH', 0x800, 0) + ip + udp).hex())
+	END
+}
+
+listen_a()
+{
+	start python3 -IS -c "import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(('', 7777))
+open('$heard', 'w')
+while True:
+    text = s.recv(100).decode()
+    print(text, file=open('$heard', 'a'))"
+}
+
+# frame KEY=VALUE...: for A, with the right Q_Key unless told
+frame()
+{
+	[[ $* == *qkey=* ]] || set -- qkey=0xb1b "$@"
+	ctl frame vib0:1 dqpn="$qpn" "$@"
+}
+
+# hears TEXT KEY=VALUE...: A takes such a frame in
+hears()
+{
+	frame data="$(text_frame "$1")" "${@:2}"
+	wait_for 10 grep -qx "$1" "$heard"
+}
+
+# deaf NAME TEXT KEY=VALUE...: A does not take such a frame in, as one that comes after it shows
+deaf()
+{
+	frame data="$(text_frame "$2")" "${@:3}" || not_ok "$1: the frame"
+	check "$1: what comes next arrives" hears "after $2"
+	check_not "$1: it does not" grep -qx "$2" "$heard"
+}
+
+counter_is()
+{
+	[ "$(counter_a "$1")" = "$2" ]
+}
+
+# grown NAME COUNTER BEFORE BY
+grown()
+{
+	wait_for 10 counter_is "$2" $(($3 + $4))
+	is "$1" $(($(counter_a "$2") - $3)) "$4"
+}
+
+# violations KEY: Pkey or Qkey, as the port of A has counted them
+violations()
+{
+	smpquery portinfo "$lid" 1 | sed -n "s/^$1Violations:\.*//p"
+}
+
+heard=/tmp/heard
+qpn=0x$(cut -d : -f 2-4 "/sys/class/net/$T_IF_A/address" | tr -d :)
+lid=$(($(cat /sys/class/infiniband/vib0/ports/1/lid)))
+gid=$(cat /sys/class/infiniband/vib0/ports/1/gids/0)
+gid_b=$(cat /sys/class/infiniband/vib0/ports/2/gids/0)
+all=ff12:401b:ffff::ffff:ffff
+mlid=$(sed -n "s/^port=1 mgid=$all mlid=\([^ ]*\) .*/\1/p" /sys/kernel/debug/vib/vib0/mcast | head -n 1)
+listen_a
+check "a program listens" wait_for 20 test -e "$heard"
+check "a frame that is as it should be arrives" hears plain
+
+errors=$(counter_a rx_errors) lengths=$(counter_a rx_length_errors)
+frame n=7 len=3
+frame n=5 len=0
+grown "too short for a header: errors" rx_errors "$errors" 12
+grown "too short: errors of length" rx_length_errors "$lengths" 12
+dropped=$(counter_a rx_dropped)
+frame n=9 data=88cc0000 len=100
+grown "protocols that nobody knows: dropped by the stack" rx_dropped "$dropped" 9
+frame n=3 data=08000000
+frame n=3 data=86dd0000 len=30
+frame n=3 data=08060000 len=20
+check "headers only: what comes next arrives" hears "after headers"
+is "no more errors" "$(counter_a rx_errors)" $((errors + 12))
+
+# what makes an echo: our LID, our queue pair, and our GUID if there is a GRH
+check "a group's frame" hears "to all" dlid="$mlid" dgid=$all sgid="$gid_b"
+deaf "our own to a group" "own" dlid="$mlid" dgid=$all sgid="$gid" slid="$lid" sqpn="$qpn"
+deaf "our own without a GRH" "own, no GRH" slid="$lid" sqpn="$qpn"
+check "our GUID, but another LID" hears "LID" dlid="$mlid" dgid=$all sgid="$gid" slid=$((lid + 7)) sqpn="$qpn"
+check "our GUID, but another queue pair" hears "QP" dlid="$mlid" dgid=$all sgid="$gid" slid="$lid"
+check "our queue pair, but another GUID" hears "GUID" dlid="$mlid" dgid=$all sgid="$gid_b" slid="$lid" sqpn="$qpn"
+check "the GRH of a group in a frame for one port" hears "one" dgid=$all sgid="$gid_b"
+check "a GRH of zeros" hears "zeros" dgid=:: sgid=::
+frame n=100 data=08060000 len=60 dlid="$mlid" dgid=$all sgid="$gid_b" slid=0x777
+check "B seems to be elsewhere: it answers" wait_for 10 ping_b
+
+count=$(violations Pkey)
+deaf "P_Key of another partition" "P_Key" pkey="$T_PKEY"
+is "P_Key: the port counts it" "$(violations Pkey)" $((count + 1))
+count=$(violations Qkey)
+deaf "a wrong Q_Key" "Q_Key" qkey=0xbad
+is "Q_Key: the port counts it" "$(violations Qkey)" $((count + 1))
+is "the HCA saw both" "$(vib oracles pkey_violation) $(vib oracles qkey_violation)" "1 1"
+vib_reset
+is "what B sends is not mistaken" "$(counter_a rx_errors)" $((errors + 12))
+
+# with four LIDs for each port, all of them are ours
+sm_restart -l 2
+check "four LIDs" wait_for 40 grep -qx 2 /sys/class/infiniband/vib0/ports/1/lid_mask_count
+check "carrier" wait_carrier 40
+check "B answers at one of four LIDs" wait_for 20 ping_b
+lid=$(($(cat /sys/class/infiniband/vib0/ports/1/lid)))
+mlid=$(sed -n "s/^port=1 mgid=$all mlid=\([^ ]*\) .*/\1/p" /sys/kernel/debug/vib/vib0/mcast | head -n 1)
+deaf "our own from our last LID" "LID 3" dlid="$mlid" dgid=$all sgid="$gid" slid=$((lid + 3)) sqpn="$qpn"
+check "from the LID behind that" hears "LID 4" dlid="$mlid" dgid=$all sgid="$gid" slid=$((lid + 4)) sqpn="$qpn"
+sm_restart
+check "one LID" wait_for 40 grep -qx 0 /sys/class/infiniband/vib0/ports/1/lid_mask_count
+check "carrier again" wait_carrier 40
+check "B answers after the frames" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
 
 check "carrier at the end" wait_carrier 20
 done_testing
