@@ -32,6 +32,7 @@
 #include "ipoib.h"
 #include "ipoib_cm_conn.h"
 #include "ipoib_main.h"
+#include "ipoib_trace.h"
 
 #define IPOIB_CM_COPY	256	/* bytes of packet that are copied */
 
@@ -103,11 +104,17 @@ static int rx_slot_post(struct ipoib_cm_rx *rx, struct ipoib_cm_slot *slot)
 	return err;
 }
 
-static void rx_count_error(struct ipoib_cm *cm, bool length)
+static void rx_count_error(struct ipoib_dev *d, const struct ib_wc *wc,
+			   bool length)
 {
-	atomic64_inc(&cm->rx_errors);
+	bool whole = wc->status == IB_WC_SUCCESS;
+
+	trace_ipoib_rx_drop(d->dev,
+			    whole ? "length" : ib_wc_status_msg(wc->status),
+			    whole ? wc->byte_len : 0);
+	atomic64_inc(&d->cm.rx_errors);
 	if (length)
-		atomic64_inc(&cm->rx_length_errors);
+		atomic64_inc(&d->cm.rx_length_errors);
 }
 
 /* Let the CPU see what has come; device memory order for the rest is the HCA's */
@@ -214,7 +221,7 @@ static void rx_one(struct ipoib_cm_rx *rx, struct ipoib_cm_slot *slot,
 	ipoib_conn_touch(wc->qp->qp_context);
 	ipoib_data_dbg(d, "received %u bytes over a connection\n", len);
 	if (unlikely(len < IPOIB_ENCAP_LEN || len > rx->size)) {
-		rx_count_error(&d->cm, true);
+		rx_count_error(d, wc, true);
 		if (net_ratelimit())
 			netdev_warn(d->dev, "connection: packet of %u bytes dropped\n",
 				    len);
@@ -222,10 +229,12 @@ static void rx_one(struct ipoib_cm_rx *rx, struct ipoib_cm_slot *slot,
 	}
 	rx_sync(rx, slot, len);
 	skb = rx_build(rx, slot, len);
-	if (likely(skb))
+	if (likely(skb)) {
 		rx_deliver(rx, skb);
-	else
-		dev_core_stats_rx_dropped_inc(d->dev);
+		return;
+	}
+	trace_ipoib_rx_drop(d->dev, "no memory", len);
+	dev_core_stats_rx_dropped_inc(d->dev);
 }
 
 static void rx_failed(struct ipoib_cm_rx *rx, const struct ib_wc *wc)
@@ -234,7 +243,7 @@ static void rx_failed(struct ipoib_cm_rx *rx, const struct ib_wc *wc)
 
 	if (wc->status == IB_WC_WR_FLUSH_ERR)
 		return;
-	rx_count_error(&d->cm, wc->status == IB_WC_LOC_LEN_ERR);
+	rx_count_error(d, wc, wc->status == IB_WC_LOC_LEN_ERR);
 	if (net_ratelimit())
 		netdev_warn(d->dev, "connection: receive failed: %s (vendor error 0x%x)\n",
 			    ib_wc_status_msg(wc->status), wc->vendor_err);

@@ -26,6 +26,7 @@
 
 #include "ipoib.h"
 #include "ipoib_path.h"
+#include "ipoib_trace.h"
 
 #define IPOIB_RX_HEADROOM	NET_SKB_PAD
 
@@ -88,8 +89,13 @@ static int rx_post(struct ipoib_rxq *rxq, int n)
 	return err;
 }
 
-static void rx_count_error(struct ipoib_rxq *rxq, bool length)
+static void rx_count_error(struct ipoib_rxq *rxq, const struct ib_wc *wc)
 {
+	bool length = wc->status == IB_WC_SUCCESS;
+
+	trace_ipoib_rx_drop(rxq->dev->dev,
+			    length ? "length" : ib_wc_status_msg(wc->status),
+			    length ? wc->byte_len : 0);
 	u64_stats_update_begin(&rxq->syncp);
 	rxq->errors++;
 	rxq->length_errors += length;
@@ -142,6 +148,12 @@ static void rx_deliver(struct ipoib_rxq *rxq, struct sk_buff *skb, void *va,
 	napi_gro_receive(&rxq->napi, skb);
 }
 
+static void rx_drop(struct ipoib_rxq *rxq, const struct ib_wc *wc)
+{
+	trace_ipoib_rx_drop(rxq->dev->dev, "no memory", wc->byte_len);
+	dev_core_stats_rx_dropped_inc(rxq->dev->dev);
+}
+
 static enum ipoib_rx_class rx_class(const struct ipoib_rxq *rxq, void *va,
 				    const struct ib_wc *wc)
 {
@@ -175,7 +187,7 @@ static void rx_one(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot,
 
 	if (unlikely(!ipoib_hdr_rx_len_ok(wc->byte_len) ||
 		     wc->byte_len > rxq->buf_len)) {
-		rx_count_error(rxq, true);
+		rx_count_error(rxq, wc);
 		return;
 	}
 	if (!ib_uses_virt_dma(rxq->dev->ca))
@@ -191,13 +203,13 @@ static void rx_one(struct ipoib_rxq *rxq, struct ipoib_rx_slot *slot,
 
 	fresh = rx_new_buf(rxq, GFP_ATOMIC | __GFP_NOWARN);
 	if (unlikely(!fresh)) {
-		dev_core_stats_rx_dropped_inc(rxq->dev->dev);
+		rx_drop(rxq, wc);
 		return;
 	}
 	skb = napi_build_skb(va, rxq->truesize);
 	if (unlikely(!skb)) {
 		rx_free_buf(rxq, fresh, true);
-		dev_core_stats_rx_dropped_inc(rxq->dev->dev);
+		rx_drop(rxq, wc);
 		return;
 	}
 	slot->va = fresh;
@@ -209,7 +221,7 @@ static void rx_failed(struct ipoib_rxq *rxq, const struct ib_wc *wc)
 	if (wc->status == IB_WC_WR_FLUSH_ERR)
 		return;
 
-	rx_count_error(rxq, false);
+	rx_count_error(rxq, wc);
 	if (net_ratelimit())
 		netdev_warn(rxq->dev->dev,
 			    "receive failed: %s (vendor error 0x%x)\n",

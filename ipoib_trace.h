@@ -76,6 +76,23 @@ DEFINE_EVENT(ipoib_answer, ipoib_neigh_failed,
 	TP_ARGS(dev, gid, status)
 );
 
+/* what came in and is not handed up: why, and how long it is, 0 if unknown */
+TRACE_EVENT(ipoib_rx_drop,
+	TP_PROTO(const struct net_device *dev, const char *why, u32 len),
+	TP_ARGS(dev, why, len),
+	TP_STRUCT__entry(
+		__string(dev, dev->name)
+		__string(why, why)
+		__field(u32, len)
+	),
+	TP_fast_assign(
+		__assign_str(dev);
+		__assign_str(why);
+		__entry->len = len;
+	),
+	TP_printk("%s %s len %u", __get_str(dev), __get_str(why), __entry->len)
+);
+
 DECLARE_EVENT_CLASS(ipoib_ring,
 	TP_PROTO(const struct net_device *dev, u32 posted, u32 done),
 	TP_ARGS(dev, posted, done),
