@@ -76,7 +76,7 @@ check "P_Key moved: B answers" wait_for 20 ping_b 10.78.0.2
 ip link set "$child" down
 ctl set vib0:1 pkey 11 0
 check "up without P_Key succeeds" ip link set "$child" up
-check "and has no carrier" no_carrier_a "$child"
+check_not "and has no carrier" wait_for 3 carrier_a "$child"
 ctl set vib0:1 pkey "$slot" "$T_PKEY"
 check "P_Key comes late: carrier" wait_for 20 carrier_a "$child"
 check "P_Key comes late: B answers" wait_for 10 ping_b 10.78.0.2
@@ -149,4 +149,66 @@ for _ in $(seq 20); do
 done
 check_not "children are gone after 20 rounds" ip link show c1
 check "B answers after it" ping_b
+
+# --- the same by the subnet manager: it is told another partitions.conf
+# partitions SED-COMMAND: that of the beginning, changed
+partitions()
+{
+	sed "$1" "$conf" >"$T_PARTITIONS"
+	sm_reload
+}
+
+# has_pkey N PKEY: port N has it in its table
+has_pkey()
+{
+	cat "/sys/class/infiniband/vib0/ports/$1/pkeys/"* 2>/dev/null | grep -qix "$2"
+}
+
+no_pkey()
+{
+	! has_pkey 1 "$1" && ! has_pkey 2 "$1"
+}
+
+# shellcheck disable=SC2154 # the file that partitions changes
+if [ "$T_DRIVER" = ours ]; then
+	conf=/tmp/partitions.conf
+	cp "$T_PARTITIONS" "$conf"
+	child_b=$T_IF_B.${T_PKEY#0x}
+	partitions /^Test/d
+	check "the SM takes a P_Key away" wait_for 40 no_pkey "$T_PKEY"
+	child_sysfs a "$T_PKEY"
+	child_sysfs b "$T_PKEY"
+	ip addr add 10.78.0.1/24 dev "$child"
+	in_b ip addr add 10.78.0.2/24 dev "$child_b"
+	ip link set "$child" up
+	in_b ip link set "$child_b" up
+	check_not "a child before the SM gives it: no carrier" wait_for 2 carrier_a "$child"
+	partitions ""
+	check "the SM gives it: carrier" wait_for 40 carrier_a "$child"
+	check "and of B" wait_for 40 carrier_b "$child_b"
+	check "B answers there" wait_for 20 ping_b 10.78.0.2
+	partitions /^Test/d
+	check "the SM takes it away: no carrier" wait_for 40 no_carrier_a "$child"
+	check "the parent goes on" ping_b
+	partitions ""
+	check "the SM gives it back: carrier" wait_for 40 carrier_a "$child"
+	check "and of B again" wait_for 40 carrier_b "$child_b"
+	check "B answers there again" wait_for 20 ping_b 10.78.0.2
+	child_sysfs_del a "$T_PKEY"
+	child_sysfs_del b "$T_PKEY"
+	partitions '/^Test/s/=0x0001/&, indx0/'
+	check "the SM puts it in the first place: the parent follows" wait_for 40 pkey_is "$T_IF_A" "$T_PKEY"
+	check "carriers there" wait_carrier 40
+	check "B answers in that partition" wait_for 20 ping_b
+	check "B answers by IPv6 in it" wait_for 20 ping_b "$T_IP6_B"
+	# without a first place the table stays as it is
+	partitions '/^Default/s/=0x7fff/&, indx0/'
+	check "the SM puts the other one there: the parent follows" wait_for 40 pkey_is "$T_IF_A" 0xffff
+	check "carriers as before" wait_carrier 40
+	check "B answers as before" wait_for 20 ping_b
+	check "B answers by IPv6 as before" wait_for 20 ping_b "$T_IP6_B"
+	cp "$conf" "$T_PARTITIONS"
+	# one side may speak while the other has moved already
+	vib_reset
+fi
 done_testing
