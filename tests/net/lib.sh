@@ -49,7 +49,8 @@
 #	port_state N		state of port N of the first HCA, as ACTIVE
 #
 # Trace events of our driver, in a kernel that has them:
-#	trace_on EVENT...	record these from now on, as ipoib_join, or all of them with a dot
+#	trace_on EVENT...	record these from now on, as ipoib_join, or all of them with a dot; those of
+#				the kernel as skb/kfree_skb
 #	trace_off		no longer
 #	traced ARG...		what grep with these arguments finds in the records
 #
@@ -309,13 +310,14 @@ trace_on()
 	mountpoint -q $lib_tracing || mount -t tracefs tracefs $lib_tracing || return
 	echo >$lib_tracing/trace
 	for event; do
-		echo 1 >"$lib_tracing/events/ipoib/$event/enable" || return
+		[[ $event == */* ]] || event=ipoib/$event
+		echo 1 >"$lib_tracing/events/$event/enable" || return
 	done
 }
 
 trace_off()
 {
-	echo 0 >$lib_tracing/events/ipoib/enable
+	echo 0 >$lib_tracing/events/enable
 }
 
 traced()

@@ -107,6 +107,91 @@ if [ "$T_DRIVER" = ours ] && trace_on .; then
 	check "trace: join" grep -q "ipoib_join: $T_IF_A ff12:401b:.* status 0" <<<"$trace"
 	check "trace: leave" grep -q "ipoib_leave: $T_IF_A ff12:401b:" <<<"$trace"
 	check "trace: path" grep -q "ipoib_path: $T_IF_A fe80:.* status 0" <<<"$trace"
+
+	hw_b=$(in_b cat "/sys/class/net/$T_IF_B/address")
+	qpn=0x$(cut -d : -f 2-4 "/sys/class/net/$T_IF_A/address" | tr -d :)
+	limits=/sys/class/net/$T_IF_A/queues/tx-0/byte_queue_limits
+
+	# dropped_for REASON PROTOCOL BEFORE N [MORE]: so many for that reason, and since BEFORE in the counter, where
+	# so many MORE may be from others
+	dropped_for()
+	{
+		local more=$(($(counter_a tx_dropped) - $3 - $4))
+
+		[ "$(traced -c "protocol=$2 .*reason: $1")" = "$4" ] && [ "$more" -ge 0 ] && [ "$more" -le "${5:-0}" ]
+	}
+
+	poke()
+	{
+		python3 -IS "$T_ROOT/tests/net/conformance/poke.py" "$@"
+	}
+
+	# fill_ring MS: the HCA ends no sends for so long, and there are more than fit into the ring
+	fill_ring()
+	{
+		echo 10000000 >"$limits/limit_min"
+		ctl hold vib0 "$qpn" "$1"
+		ping -q -f -l 200 -c 200 -w 1 "$T_IP4_B" >/dev/null
+		echo 0 >"$limits/limit_min"
+	}
+
+	# --- reasons of drops
+	trace_on skb/kfree_skb
+	dropped=$(counter_a tx_dropped)
+	for _ in 1 2 3; do
+		poke packet "$T_IF_A" dgram 20 "${hw_b//:/}" 88cc 00112233
+	done >/dev/null
+	check "reason: UNHANDLED_PROTO" wait_for 10 dropped_for UNHANDLED_PROTO 35020 "$dropped" 3
+
+	# an SA that is silent and a peer that is not there
+	kill -STOP "$(sm_pid)"
+	ip neigh replace 10.77.0.99 lladdr 80:00:00:48:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:22 dev "$T_IF_A"
+	trace_on skb/kfree_skb
+	dropped=$(counter_a tx_dropped)
+	pings=()
+	for _ in 1 2 3 4; do
+		start ping -q -l 40 -c 40 -i 0.2 -s 4000 -W 1 10.77.0.99 >/dev/null
+		pings+=("$STARTED")
+	done
+	wait "${pings[@]}"
+	check "reason: NEIGH_FAILED" wait_for 10 traced -q "protocol=2048 .*reason: NEIGH_FAILED"
+	kill -CONT "$(sm_pid)"
+	ip neigh del 10.77.0.99 dev "$T_IF_A"
+	check "each drop has one of the two" wait_for 10 dropped_for 'NEIGH_\(QUEUEFULL\|FAILED\)' 2048 \
+		"$dropped" 160 20
+
+	echo connected >"/sys/class/net/$T_IF_A/mode"
+	trace_on skb/kfree_skb ipoib_conn
+	dropped=$(counter_a tx_dropped)
+	poke udp 224.0.0.1 9 8000 1 "$T_IF_A" >/dev/null
+	check "reason: PKT_TOO_BIG" wait_for 10 dropped_for PKT_TOO_BIG 2048 "$dropped" 1
+
+	# --- the other trace events
+	ping -q -c 2 -i 0.2 -W 2 -s 8000 "$T_IP4_B" >/dev/null
+	check "trace: connection" wait_for 10 traced -q "ipoib_conn: $T_IF_A fe80:.* status [1-9]"
+	echo datagram >"/sys/class/net/$T_IF_A/mode"
+	trace_off
+	trace_on ipoib_rx_drop ipoib_neigh_failed
+	ctl frame vib0:1 dqpn="$qpn" qkey=0xb1b len=3
+	check "trace: drop of what came in" wait_for 10 traced -q "ipoib_rx_drop: $T_IF_A length len 43"
+	check "B answers" wait_for 10 ping -q -c 1 -W 1 "$T_IP4_B"
+	in_b ip link set "$T_IF_B" down
+	ip neigh replace "$T_IP4_B" lladdr "$hw_b" dev "$T_IF_A" nud probe
+	check "trace: neighbour given up" wait_for 20 traced -q "ipoib_neigh_failed: $T_IF_A fe80:"
+	in_b ip link set "$T_IF_B" up
+	in_b ip -6 addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
+	check "B is back" wait_carrier 30
+
+	# --- sends that do not end: the kernel's watchdog looks every ten seconds
+	echo "vm: expected: NETDEV WATCHDOG" >/dev/kmsg
+	trace_on ipoib_state
+	fill_ring 25000
+	check "watchdog: it says so" wait_for 40 sh -c "dmesg | grep -q '$T_IF_A: transmit timeout: [0-9]* of 128 sends'"
+	check "watchdog: the queue pair is restarted" wait_for 20 traced -q "ipoib_state: $T_IF_A live -> wait"
+	ctl hold vib0 "$qpn" 0
+	check "watchdog: carrier" wait_for 40 carrier_a
+	check "watchdog: B answers" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
+	trace_off
 fi
 
 # --- ethtool
