@@ -217,7 +217,7 @@ static void path_ask(struct ipoib_path *path)
 }
 
 /* A LID of a port: what a record that was cut short has is 0 */
-static bool path_lid_ok(const struct sa_path_rec *rec)
+static bool path_lid_ok(struct sa_path_rec *rec)
 {
 	u32 lid = be32_to_cpu(sa_path_get_dlid(rec));
 
