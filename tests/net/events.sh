@@ -136,6 +136,8 @@ for _ in $(seq 20); do
 	ip link set "$T_IF_A" up
 done
 stop "$flood"
+# IPv6 has dropped the address
+ip -6 addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
 check "carrier after 20 times down and up" wait_carrier 30
 check "B answers after it" wait_for 20 ping_b
 
