@@ -327,14 +327,6 @@ static void cm_settle_all(struct ipoib_dev *d, bool overdue)
 		WRITE_ONCE(d->cm.rx.sync, false);
 }
 
-/* Come back at that time at the latest */
-static void cm_due_at(struct ipoib_cm *cm, unsigned long when)
-{
-	if (!cm->due_set || time_before(when, cm->due))
-		cm->due = when;
-	cm->due_set = true;
-}
-
 /* Put those on the todo list whose time has come, and find the next such time */
 static void cm_look_at_list(struct ipoib_cm *cm, struct list_head *list)
 {
@@ -349,7 +341,7 @@ static void cm_look_at_list(struct ipoib_cm *cm, struct list_head *list)
 				list_add_tail(&c->todo, &cm->todo);
 			continue;
 		}
-		cm_due_at(cm, c->due);
+		ipoib_cm_due_at(cm, c->due);
 	}
 }
 
@@ -467,11 +459,11 @@ void ipoib_cm_run(struct ipoib_dev *d)
 	ipoib_cm_tx_run(d);
 	cm_watch(cm);
 	if (cm->watching)
-		cm_due_at(cm, cm->watch_at);
+		ipoib_cm_due_at(cm, cm->watch_at);
 	if (cm->ending)
-		cm_due_at(cm, cm->end_at);
+		ipoib_cm_due_at(cm, cm->end_at);
 	if (ipoib_cm_rx_refill(d, &when))
-		cm_due_at(cm, when);
+		ipoib_cm_due_at(cm, when);
 }
 
 /* Callbacks are over, so no connection can come; ctl_mutex held */

@@ -147,13 +147,9 @@ static void conn_list(struct ipoib_conn *c, struct list_head *list)
 
 static void conn_due_at(struct ipoib_conn *c, unsigned long when)
 {
-	struct ipoib_cm *cm = &c->dev->cm;
-
 	c->due = when;
 	c->due_set = true;
-	if (!cm->due_set || time_before(c->due, cm->due))
-		cm->due = c->due;
-	cm->due_set = true;
+	ipoib_cm_due_at(&c->dev->cm, when);
 }
 
 static void conn_due(struct ipoib_conn *c, unsigned long delay)

@@ -202,6 +202,20 @@ static inline void ipoib_conn_be_patient(struct ipoib_conn *c)
 	WRITE_ONCE(c->patient, jiffies + IPOIB_CM_PATIENCE);
 }
 
+/**
+ * ipoib_cm_due_at - have the worker come back at that time at the latest
+ * @cm: connections of an interface
+ * @when: time in ticks
+ *
+ * Context: ctl_mutex.
+ */
+static inline void ipoib_cm_due_at(struct ipoib_cm *cm, unsigned long when)
+{
+	if (!cm->due_set || time_before(when, cm->due))
+		cm->due = when;
+	cm->due_set = true;
+}
+
 /* ipoib_cm_conn.c */
 struct ipoib_conn *ipoib_conn_find(struct ipoib_target *t, u32 qpn);
 struct ipoib_conn *ipoib_conn_make(struct ipoib_target *t, u32 qpn);

@@ -389,15 +389,8 @@ static bool cm_tx_unspill(struct ipoib_dev *d)
  */
 void ipoib_cm_tx_run(struct ipoib_dev *d)
 {
-	struct ipoib_txq *txq = &d->txq;
-
-	if (skb_queue_empty(&d->cm.spill) || !cm_tx_unspill(d))
-		return;
-	set_bit(0, &txq->stalled);
-	/* the ring may have moved before the poll could see the mark */
-	smp_mb__after_atomic();
-	if (ipoib_tx_room(txq) && test_and_clear_bit(0, &txq->stalled))
-		ipoib_kick(d, IPOIB_EV_CM);
+	if (!skb_queue_empty(&d->cm.spill) && cm_tx_unspill(d))
+		ipoib_tx_want_room(&d->txq);
 }
 
 /**

@@ -619,11 +619,7 @@ void ipoib_target_resume(struct ipoib_target *t)
 		return;
 
 	target_enqueue(t);
-	set_bit(0, &txq->stalled);
-	/* the ring may have moved before the poll could see the mark */
-	smp_mb__after_atomic();
-	if (ipoib_tx_room(txq) && test_and_clear_bit(0, &txq->stalled))
-		ipoib_kick(t->dev, IPOIB_EV_TODO);
+	ipoib_tx_want_room(txq);
 }
 
 static void ah_destroy(struct ipoib_ah *ah)

@@ -294,6 +294,21 @@ void ipoib_tx_flush(struct ipoib_txq *txq)
 		ipoib_kick(txq->dev, IPOIB_EV_RESET);
 }
 
+/**
+ * ipoib_tx_want_room - have the worker come back when the ring has moved
+ * @txq: ring that was found without room
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_tx_want_room(struct ipoib_txq *txq)
+{
+	set_bit(0, &txq->stalled);
+	/* the ring may have moved before the poll could see the mark */
+	smp_mb__after_atomic();
+	if (ipoib_tx_room(txq) && test_and_clear_bit(0, &txq->stalled))
+		ipoib_kick(txq->dev, IPOIB_EV_TODO);
+}
+
 static void tx_reap(struct ipoib_txq *txq, u32 end, int budget)
 {
 	u32 packets = 0, bytes = 0, bql = 0, done = 0;
