@@ -28,20 +28,9 @@ count()
 	numbers "$1" <"$file" | head -n 1
 }
 
-# accepted: connections of peers that there are now
-accepted()
-{
-	sed -n 's/^accepted: \([0-9]*\) of .*/\1/p' "$file"
-}
-
 limit()
 {
 	sed -n 's/^accepted: [0-9]* of \([0-9]*\).*/\1/p' "$file"
-}
-
-accepted_is()
-{
-	[ "$(accepted)" = "$1" ]
 }
 
 grown_to()
@@ -303,7 +292,7 @@ suite_flood()
 	check "flood: memory is back" no_more_than 65536 $((free - $(free_kb)))
 }
 
-check "the foe" insmod "$T_ROOT/build/$(uname -r)/vib/vib_foe.ko"
+check "the foe" foe_loaded
 check "A in connected mode" sh -c "echo connected >/sys/class/net/$T_IF_A/mode"
 check "B answers" wait_for 20 ping_b
 [ $# -gt 0 ] || set -- requests strays granted storm frames crowd flood

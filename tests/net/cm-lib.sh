@@ -11,6 +11,9 @@
 #	pings_start SIZE	ping B in the background
 #	pings_end		end that; $pings_lost is what any ten of them have lost, in per cent: 0 if all is well
 #	own FILE...		the queue pairs of live connections to peers in these lists, in order
+#	own_qpn a|b to|from	the queue pair of the first such live connection
+#	accepted		connections that peers have made to A; accepted_is N: so many
+#	messages FILE		those of the connection manager in a capture
 #	modes MODE		that mode for both sides
 #	large [ADDRESS]		a packet that is too large for a datagram is answered
 #	live_to N FILE...	so many connections to peers carry packets
@@ -24,6 +27,7 @@
 #	$conn_a, $conn_b	the lists of connections of A and B
 #
 # With a peer that means no good, tests/vib/vib_foe.c, at the port of B:
+#	foe_loaded		it is there, from now on
 #	foe COMMAND...		a command for it
 #	result_of WORD		what follows that word in what it says about itself
 #	sid [QPN [BASE]]	where the owner of that queue pair listens, that of ib0 without one
@@ -92,6 +96,29 @@ own()
 	cat "$@" | sed -n 's/^to .* live own_qpn \([^ ]*\) .*/\1/p' | sort
 }
 
+own_qpn()
+{
+	local file=$conn_a
+
+	[ "$1" = a ] || file=$conn_b
+	sed -n "s/^$2 .* live own_qpn \([^ ]*\) .*/\1/p" "$file" | head -n 1
+}
+
+accepted()
+{
+	sed -n 's/^accepted: \([0-9]*\) of .*/\1/p' "$conn_a"
+}
+
+accepted_is()
+{
+	[ "$(accepted)" = "$1" ]
+}
+
+messages()
+{
+	python3 -IS "$T_ROOT/tests/net/conformance/pcap.py" messages "$1"
+}
+
 modes()
 {
 	echo "$1" >"/sys/class/net/$T_IF_A/mode" &&
@@ -148,6 +175,11 @@ missing()
 total()
 {
 	cat "$debug"/*_conn | numbers "$1" | awk '{ n += $1 } END { print n + 0 }'
+}
+
+foe_loaded()
+{
+	[ -e "$foe_dir" ] || insmod "$T_ROOT/build/$(uname -r)/vib/vib_foe.ko"
 }
 
 foe()

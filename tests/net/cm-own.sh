@@ -24,16 +24,6 @@ reloaded()
 	reload "$@" && up_a && modes connected && wait_for 20 ping_b
 }
 
-accepted()
-{
-	sed -n 's/^accepted: \([0-9]*\) of .*/\1/p' "$conn_a"
-}
-
-accepted_is()
-{
-	[ "$(accepted)" = "$1" ]
-}
-
 refused_more()
 {
 	[ "$(numbers refused <"$conn_a")" -ge "$1" ]
@@ -47,7 +37,7 @@ suite_few()
 	check "B49 at most $FEW connections" reloaded max_nonsrq_conn_qp="$FEW"
 	check "B49 B has none yet" disconnected
 	check "B49 the limit is known" grep -q "^accepted: .* of $FEW\$" "$conn_a"
-	check "B49 others ask" insmod "$T_ROOT/build/$(uname -r)/vib/vib_foe.ko"
+	check "B49 others ask" foe_loaded
 	refused=$(numbers refused <"$conn_a") rejected=$(numbers rejected <"$conn_b")
 	foe req n=12 peers=12 sid="$(sid)" timeout=20 retries=15
 	check "B49 as many as may get one" wait_for 10 accepted_is "$FEW"

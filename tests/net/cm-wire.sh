@@ -27,15 +27,6 @@ lost_of()
 	missing ping -q -c "$1" -i 0.03 -W 10 -s "$2" "${@:3}" "$T_IP4_B"
 }
 
-# own_qpn a|b to|from: the queue pair of that live connection
-own_qpn()
-{
-	local file=$conn_a
-
-	[ "$1" = a ] || file=$conn_b
-	sed -n "s/^$2 .* live own_qpn \([^ ]*\) .*/\1/p" "$file" | head -n 1
-}
-
 # counts_more FILE WORD N: the number behind a word in that list is larger than N
 counts_more()
 {
@@ -91,7 +82,7 @@ suite_loss()
 	hurt "packets overtake each other" class=rcdata "do=hold" after=2 ppm=80000
 }
 
-# A receiver without buffers is waited for, about 6 times 20 ms; then its connection ends
+# A receiver without buffers is waited for, ten seconds; then its connection ends
 suite_rnr()
 {
 	local before broken
@@ -180,20 +171,9 @@ suite_silent()
 	rm -f "$T_OUT/silent"
 }
 
-foe_loaded()
-{
-	[ -e "$foe_dir" ] || insmod "$T_ROOT/build/$(uname -r)/vib/vib_foe.ko"
-}
-
 lid()
 {
 	echo $(($(cat "/sys/class/infiniband/vib0/ports/$1/lid")))
-}
-
-# messages FILE: those of the connection manager in a capture
-messages()
-{
-	python3 -IS "$T_ROOT/tests/net/conformance/pcap.py" messages "$1"
 }
 
 # Each refusal has the reason that fits
@@ -260,11 +240,6 @@ suite_rfc()
 	check "rfc: when it hangs up, so do we" wait_for 10 eval "! grep -q ' qpn 0x$qpn live' $conn_a"
 	ip neigh del "$dest" dev "$T_IF_A"
 	rm -f "$file"
-}
-
-accepted_is()
-{
-	[ "$(sed -n 's/^accepted: \([0-9]*\) of .*/\1/p' "$conn_a")" = "$1" ]
 }
 
 # Connections that a peer has made and does not use: never, or not any more

@@ -62,11 +62,6 @@ gone()
 	! conn_file "$1" | grep -q "^$2 "
 }
 
-own_qpn()
-{
-	conn_file "$1" | sed -n "s/^to .* live own_qpn \(0x[0-9a-f]*\) .*/\1/p" | head -n 1
-}
-
 set_mode()
 {
 	side "$1" sh -c "echo $2 >/sys/class/net/$(dev_of "$1")/mode"
@@ -82,15 +77,10 @@ feature()
 	ethtool -k "$T_IF_A" | sed -n "s/^[[:space:]]*$1: \([a-z]*\).*/\1/p"
 }
 
-both()
-{
-	set_mode a "$1" && set_mode b "$1"
-}
-
 # Both sides know each other and have a connection
 connect()
 {
-	both connected
+	modes connected
 	wait_for 20 ping_b >/dev/null
 	wait_for 20 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn" >/dev/null
 }
@@ -135,14 +125,14 @@ suite_data()
 {
 	local size psns
 
-	both datagram
+	modes datagram
 	wait_for 20 gone a to && wait_for 20 gone b to
 	capture_start a vib0:1
-	both connected
+	modes connected
 	check "data: a connection each way" wait_for 20 \
 		eval "ping -q -c 1 -W 1 $T_IP4_B; live a to && live b to"
 	capture_stop a "$T_OUT/data.pcap"
-	psns=$(python3 -IS "$T_ROOT/tests/net/conformance/pcap.py" messages "$T_OUT/data.pcap" |
+	psns=$(messages "$T_OUT/data.pcap" |
 		sed -n 's/^\([0-9]* REQ\) .* psn=\([0-9]*\) .*/\1 \2/p' | sort -u)
 	rm -f "$T_OUT/data.pcap"
 	is "data: each who asks names a first PSN of its own, which is not 0" \
@@ -165,7 +155,7 @@ suite_data()
 	check "data: TCP from it" transfer b 4
 	check "data: over a connection" live a to
 	check "data: it asks for none" gone b to
-	both datagram
+	modes datagram
 }
 
 # A static neighbour without the flag of connected mode
@@ -191,7 +181,7 @@ suite_pmtu()
 	ip -6 neigh del "$T_IP6_B" dev "$T_IF_A"
 	ip route flush cache
 	ip -6 route flush cache
-	both datagram
+	modes datagram
 }
 
 stack_waited()
@@ -233,7 +223,7 @@ suite_crowd()
 
 	connect
 	check "crowd: events are recorded" trace_on ipoib_ring_stop ipoib_ring_wake
-	qpn=$(own_qpn a)
+	qpn=$(own_qpn a to)
 	dropped=$(counter_a tx_dropped)
 	crowd_start $((mb * 8))
 	# completions come late, and ever later until that is felt, but not so late that the peer is slow
@@ -266,7 +256,7 @@ suite_crowd()
 	check "crowd: it is well again" wait_for 10 ping -q -c 1 -W 1 -s 60000 "$T_IP4_B"
 	check_not "crowd: and no longer slow" slow
 	vib_reset
-	both datagram
+	modes datagram
 }
 
 # Nobody may make a connection: packets go by UD, and few requests are made
@@ -274,12 +264,12 @@ suite_refuse()
 {
 	local was before
 
-	both datagram
+	modes datagram
 	wait_for 10 gone a to
 	was=$(cat "$params/max_conn_qp")
 	before=$(count a asked_for)
 	echo 0 >"$params/max_conn_qp"
-	both connected
+	modes connected
 	is "refuse: no ping is lost" "$(ping -q -c 100 -i 0.05 -W 2 "$T_IP4_B" | lost)" 0
 	check "refuse: it was refused" [ "$(count a rejected)" -gt 0 ]
 	check "refuse: B counts that" [ "$(count b refused)" -gt 0 ]
@@ -292,17 +282,17 @@ suite_refuse()
 	ip route flush cache
 	check "refuse: once allowed, it comes" \
 		wait_for 70 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
-	both datagram
+	modes datagram
 }
 
 # Nobody answers
 suite_silent()
 {
-	both datagram
+	modes datagram
 	wait_for 10 gone a to
 	ctl fault vib0:1 out do=drop class=cm
 	ctl fault vib0:2 out do=drop class=cm
-	both connected
+	modes connected
 	is "silent: no ping is lost" "$(ping -q -c 100 -i 0.15 -W 2 "$T_IP4_B" | lost)" 0
 	check "silent: given up" wait_for 20 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q 'silent [1-9]' $debug/${T_IF_A}_conn"
 	check "silent: large packets are answered" \
@@ -313,7 +303,7 @@ suite_silent()
 	check "silent: once it answers, it comes" \
 		wait_for 70 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
 	vib_reset
-	both datagram
+	modes datagram
 }
 
 # A send that fails ends the connection; the packets go on
@@ -322,7 +312,7 @@ suite_broken()
 	local qpn before
 
 	connect
-	qpn=$(own_qpn a)
+	qpn=$(own_qpn a to)
 	before=$(count a broken)
 	ctl qperr vib0 "$qpn" 12
 	is "broken: no ping is lost" "$(ping -q -c 20 -i 0.1 -W 2 "$T_IP4_B" | lost)" 0
@@ -339,7 +329,7 @@ suite_broken()
 	check "broken: a peer that has forgotten us is reached" wait_for 6 ping_b
 	check "broken: and connected again" wait_for 15 sh -c "ping -q -c 1 -W 1 -s 30000 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
 	vib_reset
-	both datagram
+	modes datagram
 }
 
 suite_idle()
@@ -358,7 +348,7 @@ suite_idle()
 	check "idle: counted" [ "$(count a idle)" -gt 0 ]
 	echo 0 >"$params/conn_idle"
 	sysctl -qw net.ipv4.neigh.default.gc_interval="$was_gc"
-	both datagram
+	modes datagram
 }
 
 unanswered_is()
@@ -395,7 +385,7 @@ suite_toggle()
 	wait "$stream"
 	is "toggle: TCP meanwhile" "$?" 0
 	check "toggle: nothing is left" wait_for 10 sh -c "! grep -q ' flushing ' $debug/${T_IF_A}_conn"
-	both datagram
+	modes datagram
 	check "toggle: all ended" wait_for 10 gone a to
 }
 
@@ -416,7 +406,7 @@ suite_link()
 	is "link: the subnet manager wants us to register again" \
 		"$(ping -q -c 20 -i 0.05 -W 2 "$T_IP4_B" | lost)" 0
 	check "link: the connection is still there" live a to
-	both datagram
+	modes datagram
 }
 
 suite_child()
