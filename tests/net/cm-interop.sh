@@ -194,12 +194,16 @@ suite_pmtu()
 # The driver of one side goes with its connections alive, and another one comes
 suite_reload()
 {
-	local side
+	local side addr
 
 	for side in a b; do
 		check "reload: connected" connected_pair
 		check "reload: the driver of $side" reload_driver "$side"
 		wait_carrier 30
+		# Until it hears from the new address, the other side may believe in the old one for 45 s and
+		# more. Nobody there accepts connections, so it would settle for small packets, for ten minutes.
+		read -r addr _ <<<"$(addresses_of "$side")"
+		check "reload: of $side: it speaks first" wait_for 30 on_node "$side" ping -q -c 1 -W 1 "$addr"
 		check "reload: of $side: small packets" wait_for 30 ping -q -c 1 -W 1 "$T_IP4_B"
 		check "reload: of $side: it is in datagram mode; large ones pass" \
 			wait_for 40 ping -q -c 1 -W 3 -s 30000 "$T_IP4_B"
