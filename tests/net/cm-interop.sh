@@ -191,6 +191,14 @@ suite_pmtu()
 	check "pmtu: afterwards large ones pass" wait_for 40 ping -q -c 1 -W 3 -M "do" -s 30000 "$T_IP4_B"
 }
 
+# Unloaded with connections alive, the kernel's own driver leaves a completion queue behind about once
+# in ten times, with a warning. Ours has to bear it.
+hang_up()
+{
+	# shellcheck disable=SC2016
+	[ "$(on_node "$1" sh -c 'echo "$T_DRIVER"')" != stock ] || on_node "$1" ip link set "$(dev_of "$1")" down
+}
+
 # The driver of one side goes with its connections alive, and another one comes
 suite_reload()
 {
@@ -198,6 +206,7 @@ suite_reload()
 
 	for side in a b; do
 		check "reload: connected" connected_pair
+		hang_up "$side"
 		check "reload: the driver of $side" reload_driver "$side"
 		wait_carrier 30
 		# Until it hears from the new address, the other side may believe in the old one for 45 s and
@@ -222,4 +231,6 @@ for what; do
 	*) "suite_$what" ;;
 	esac
 done
+hang_up a
+hang_up b
 done_testing
