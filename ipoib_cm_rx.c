@@ -107,11 +107,7 @@ static int rx_slot_post(struct ipoib_cm_rx *rx, struct ipoib_cm_slot *slot)
 static void rx_count_error(struct ipoib_dev *d, const struct ib_wc *wc,
 			   bool length)
 {
-	bool whole = wc->status == IB_WC_SUCCESS;
-
-	trace_ipoib_rx_drop(d->dev,
-			    whole ? "length" : ib_wc_status_msg(wc->status),
-			    whole ? wc->byte_len : 0);
+	ipoib_rx_trace_error(d, wc);
 	atomic64_inc(&d->cm.rx_errors);
 	if (length)
 		atomic64_inc(&d->cm.rx_length_errors);

@@ -89,13 +89,27 @@ static int rx_post(struct ipoib_rxq *rxq, int n)
 	return err;
 }
 
+/**
+ * ipoib_rx_trace_error - record that a completion brought no packet
+ * @d: interface
+ * @wc: completion in error, or of an impossible length
+ *
+ * Context: any.
+ */
+void ipoib_rx_trace_error(const struct ipoib_dev *d, const struct ib_wc *wc)
+{
+	bool whole = wc->status == IB_WC_SUCCESS;
+
+	trace_ipoib_rx_drop(d->dev,
+			    whole ? "length" : ib_wc_status_msg(wc->status),
+			    whole ? wc->byte_len : 0);
+}
+
 static void rx_count_error(struct ipoib_rxq *rxq, const struct ib_wc *wc)
 {
 	bool length = wc->status == IB_WC_SUCCESS;
 
-	trace_ipoib_rx_drop(rxq->dev->dev,
-			    length ? "length" : ib_wc_status_msg(wc->status),
-			    length ? wc->byte_len : 0);
+	ipoib_rx_trace_error(rxq->dev, wc);
 	u64_stats_update_begin(&rxq->syncp);
 	rxq->errors++;
 	rxq->length_errors += length;

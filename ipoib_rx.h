@@ -97,6 +97,7 @@ void ipoib_rx_close(struct ipoib_dev *d);
 bool ipoib_rx_drained(const struct ipoib_rxq *rxq);
 void ipoib_rx_forget(struct ipoib_dev *d);
 void ipoib_rx_stats(const struct ipoib_rxq *rxq, struct rtnl_link_stats64 *s);
+void ipoib_rx_trace_error(const struct ipoib_dev *d, const struct ib_wc *wc);
 void ipoib_rx_cq_event(struct ib_cq *cq, void *ctx);
 
 #endif /* _IPOIB_RX_H */
