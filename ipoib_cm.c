@@ -126,7 +126,7 @@ static struct ipoib_conn *cm_conn(struct ipoib_dev *d, struct ipoib_target *t,
 	return c;
 }
 
-/* A held connection that may be asked for again is as good as a new one */
+/* A packet wants one that is held: may it be asked for again? */
 static enum ipoib_conn_state cm_want_back(struct ipoib_conn *c)
 {
 	if (!READ_ONCE(c->dev->cm.connected) ||
@@ -138,6 +138,19 @@ static enum ipoib_conn_state cm_want_back(struct ipoib_conn *c)
 		ipoib_conn_tell(c, IPOIB_NEWS_WANTED);
 	}
 	return IPOIB_CONN_NEW;
+}
+
+/* One that is asked for anew, or may be, is as good as a new one */
+static enum ipoib_conn_state cm_state(struct ipoib_conn *c)
+{
+	/* pairs with the release in conn_move() */
+	enum ipoib_conn_state state = smp_load_acquire(&c->state);
+
+	if (unlikely(state == IPOIB_CONN_HELD))
+		return cm_want_back(c);
+	if (unlikely(state == IPOIB_CONN_FLUSHING) && READ_ONCE(c->redial))
+		return IPOIB_CONN_NEW;
+	return state;
 }
 
 /**
@@ -165,11 +178,8 @@ bool ipoib_cm_xmit(struct ipoib_dev *d, struct ipoib_target *t,
 		c = cm_conn(d, t, skb->data);
 	if (c) {
 		ipoib_conn_touch(c);
-		/* pairs with the release in conn_move() */
-		state = smp_load_acquire(&c->state);
+		state = cm_state(c);
 		limit = c->limit;
-		if (unlikely(state == IPOIB_CONN_HELD))
-			state = cm_want_back(c);
 	}
 
 	switch (ipoib_cm_route(state, len, most, limit,

@@ -11,13 +11,15 @@
  *	NEW -> REQ_SENT -> LIVE -> CLOSING -> FLUSHING -> DEAD
  *	  \        \          \                 ^    \
  *	   \        +----------+----------------+     +-> HELD -> NEW ...
- *	    +-> HELD
+ *	    +-> HELD                                  +-> NEW ...
  *
  * What the connection manager, the HCA and transmit have to say is a bit in
  * c->news, and the connection joins the list of those that the worker visits.
  * The worker alone calls the connection manager, and it never waits for a peer.
  * A connection that failed is held: packets go by UD, and after a while that
- * doubles with each failure the next packet makes another attempt.
+ * doubles with each failure the next packet makes another attempt.  But where
+ * nobody listens there is another service ID to try, at once, and packets that
+ * are too big for UD wait for that, too.
  *
  * A connection made by a peer is complete when its REQ has been answered, which
  * the callback does; it ends in the worker, too.
@@ -132,7 +134,7 @@ static bool conn_move(struct ipoib_conn *c, enum ipoib_conn_state to)
 		  c->active ? "to" : "from", c->gid.raw,
 		  ipoib_conn_state_name(c->state), ipoib_conn_state_name(to));
 	__netif_tx_lock_bh(nq);
-	/* pairs with the acquire in ipoib_cm_xmit() */
+	/* pairs with the acquire in cm_state() */
 	smp_store_release(&c->state, to);
 	__netif_tx_unlock_bh(nq);
 	return true;
@@ -470,6 +472,7 @@ static void conn_hold(struct ipoib_conn *c, u32 pause)
 {
 	WRITE_ONCE(c->next_try, jiffies + pause * HZ);
 	c->due_set = false;
+	c->base = IPOIB_CM_SID_LINUX;
 	WRITE_ONCE(c->wanted, false);
 	conn_move(c, IPOIB_CONN_HELD);
 	ipoib_cm_tx_divert(c);
@@ -504,6 +507,14 @@ static void conn_try(struct ipoib_conn *c)
 	c->again = false;
 	/* packets may have waited for the path already */
 	conn_due_at(c, READ_ONCE(c->patient));
+}
+
+/* Try the other kind of service ID.  Transmit looks at the state first */
+static void conn_redial(struct ipoib_conn *c)
+{
+	conn_move(c, IPOIB_CONN_NEW);
+	WRITE_ONCE(c->redial, false);
+	conn_try(c);
 }
 
 /* Out of sight of transmit, and of the worker but for the memory */
@@ -581,15 +592,12 @@ bool ipoib_conn_settle(struct ipoib_conn *c, bool overdue)
 		return true;
 	}
 	conn_list(c, &d->cm.active);
-	if (c->base != IPOIB_CM_SID_LINUX) {
-		/* nobody listens there: try the other kind of service ID */
+	if (c->redial)
+		conn_redial(c);
+	else if (c->again)
 		conn_hold(c, 0);
-		ipoib_conn_tell(c, IPOIB_NEWS_WANTED);
-	} else if (c->again) {
-		conn_hold(c, 0);
-	} else {
+	else
 		conn_fail(c);
-	}
 	return true;
 }
 
@@ -609,7 +617,7 @@ static void conn_end(struct ipoib_conn *c)
 	conn_due(c, IPOIB_DRAIN_TIMEOUT);
 	conn_list(c, &c->dev->cm.flushing);
 	/* what waits need not wait for the flush */
-	if (c->active)
+	if (c->active && !c->redial)
 		ipoib_cm_tx_divert(c);
 	ipoib_cm_wake(c->dev);
 }
@@ -649,7 +657,6 @@ static int conn_go_live(struct ipoib_conn *c)
 	c->moved = c->born;
 	c->moved_to = c->tail;
 	c->dev->cm.watching = true;
-	c->base = IPOIB_CM_SID_LINUX;
 	ipoib_conn_touch(c);
 	conn_move(c, IPOIB_CONN_LIVE);
 	__netif_tx_lock_bh(nq);
@@ -681,11 +688,12 @@ static void conn_refused(struct ipoib_conn *c, unsigned long news)
 	if (news & IPOIB_NEWS_REJ) {
 		conn_count(c, &count->rejected);
 		c->base = ipoib_cm_next_base(c->base, c->reason);
+		/* transmit reads it when the state says that it is flushed */
+		WRITE_ONCE(c->redial, c->base != IPOIB_CM_SID_LINUX);
 		ipoib_dbg(c->dev, "connection to %pI6 rejected, reason %u\n",
 			  c->gid.raw, c->reason);
 	} else {
 		conn_count(c, &count->silent);
-		c->base = IPOIB_CM_SID_LINUX;
 	}
 	conn_end(c);
 }

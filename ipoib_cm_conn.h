@@ -51,6 +51,8 @@ struct sa_path_rec;
  * @active: I made by us: carries our packets
  * @linked: C a target leads here; others end when they have been flushed
  * @wanted: X a packet has asked for a held connection
+ * @redial: R nobody listens where it was asked for: that is tried elsewhere as
+ *	soon as it has been flushed
  * @limit: R bytes that the peer takes, encapsulation header included
  * @used: A time of the last packet
  * @patient: X until then packets may wait for the connection
@@ -104,6 +106,7 @@ struct ipoib_conn {
 	bool active;
 	bool linked;
 	bool wanted;
+	bool redial;
 	u32 limit;
 	unsigned long used;
 	unsigned long patient;

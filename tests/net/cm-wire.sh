@@ -202,15 +202,21 @@ suite_reasons()
 	rm -f "$file"
 }
 
-pings_foe()
+# large_to_foe COUNT: so many packets that no datagram takes; prints how many are not answered
+large_to_foe()
 {
-	ping -q -c "$1" -i 0.1 -W 3 -M "do" -s 20000 "$dest"
+	missing ping -q -c "$1" -i 0.05 -W 10 -M "do" -s 20000 "$dest"
+}
+
+too_big_for_foe()
+{
+	ping -M "do" -c 1 -W 1 -s 8000 "$dest" 2>&1 | grep -q 'mtu.*4092'
 }
 
 # The service ID of RFC 4755, both ways; and connections that carry data both ways
 suite_rfc()
 {
-	local qpn=7ffff8 file=$T_OUT/rfc.pcap heard rx said
+	local qpn=7ffff8 file=$T_OUT/rfc.pcap heard rx said too_big asked
 
 	modes connected
 	check "rfc: the foe" foe_loaded
@@ -223,22 +229,43 @@ suite_rfc()
 	is "rfc: one has asked" "$(numbers heard <"$conn_a")" $((heard + 1))
 
 	check "rfc: one who listens only there" foe listen sid="$(sid "$qpn" 01)" how=echo
+	too_big=$(numbers too_big <"$conn_a")
+	# each answer takes its time, and the first ones want more packets to wait for it
+	ctl fault vib0:1 in class=cm "do=delay" us=150000
 	capture_start a vib0:1
 	know_foe "$qpn"
-	ping -q -c 1 -W 1 "$dest" >/dev/null
-	check "rfc: is reached" wait_for 10 grep -q "^to .* qpn 0x$qpn live" "$conn_a"
-	check "rfc: and answers what is too large for datagrams" pings_foe 5
+	is "rfc: is reached by what is too large for datagrams, from the first packet on" "$(large_to_foe 12)" 0
+	check "rfc: over a connection" grep -q "^to .* qpn 0x$qpn live" "$conn_a"
+	is "rfc: none was sent back" "$(numbers too_big <"$conn_a")" "$too_big"
+	ctl fault vib0:1 clear
+	is "rfc: nor is one lost then" "$(large_to_foe 5)" 0
 	capture_stop a "$file"
 	said=$(messages "$file" | grep -E "^$(lid 1) REQ|^$(lid 2) REJ" | sed 's/ data=.*//' | uniq)
 	is "rfc: the ID of Linux comes first, which is refused, then that of the RFC" "$said" \
 		"$(printf '%s\n' "$(lid 1) REQ sid=$(sid "$qpn")" "$(lid 2) REJ of=REQ reason=8" \
 			"$(lid 1) REQ sid=$(sid "$qpn" 01)")"
 	is "rfc: A has one connection to it" "$(grep -c "^to .* qpn 0x$qpn live" "$conn_a")" 1
-	check "rfc: answers come the same way ($(result_of echoed))" [ "$(result_of echoed)" -ge 5 ]
+	check "rfc: answers come the same way ($(result_of echoed))" [ "$(result_of echoed)" -ge 17 ]
 	is "rfc: it has asked for none" "$(numbers heard <"$conn_a")" $((heard + 1))
 	foe close
 	check "rfc: when it hangs up, so do we" wait_for 10 eval "! grep -q ' qpn 0x$qpn live' $conn_a"
+
+	qpn=7ffff7
+	foe listen sid="$(sid "$qpn" 01)" how=rep size=0
+	know_foe "$qpn"
+	# nobody answers these
+	ping -q -c 30 -i 0.1 -W 1 "$dest" >/dev/null
+	asked=$(result_of asked)
+	check "rfc: one who grants there what is of no use is asked" [ "$asked" -ge 1 ]
+	check "rfc: but seldom ($asked times)" [ "$asked" -le 4 ]
+	foe close
+
+	qpn=7ffff6 asked=$(numbers asked_for <"$conn_a")
+	know_foe "$qpn"
+	check "rfc: where nobody listens at all the sender is told" wait_for 10 too_big_for_foe
+	check "rfc: when both have been tried" [ $(($(numbers asked_for <"$conn_a") - asked)) -ge 2 ]
 	ip neigh del "$dest" dev "$T_IF_A"
+	ip route flush cache
 	rm -f "$file"
 }
 
