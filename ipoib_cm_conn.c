@@ -187,7 +187,8 @@ static struct ipoib_conn *conn_alloc(struct ipoib_dev *d, bool active,
 	c->dev = d;
 	c->active = active;
 	c->base = IPOIB_CM_SID_LINUX;
-	c->used = jiffies;
+	/* so that a packet in this very tick makes a difference */
+	c->used = jiffies - 1;
 	c->born = c->used;
 	__skb_queue_head_init(&c->backlog);
 	skb_queue_head_init(&c->lost);
@@ -554,7 +555,11 @@ static bool conn_drained(struct ipoib_conn *c)
 	return ipoib_cm_rx_synced(c->dev, c->stamp);
 }
 
-/* The poll may be looking at something of this queue pair */
+/*
+ * The poll may be looking at something of this queue pair.  Shared buffers that it
+ * has taken and not given back are away until the interface goes down: no verb
+ * tells which these are.
+ */
 static void conn_tear_qp(struct ipoib_conn *c)
 {
 	netdev_warn(c->dev->dev, "connection with %pI6 did not drain\n",

@@ -82,7 +82,8 @@ struct sa_path_rec;
  * @rep_err: 0 if the REP made sense, valid with IPOIB_NEWS_REP
  * @base: C kind of service ID dialled
  * @hold: C last pause in seconds
- * @born: C time at which it became live
+ * @born: C time at which it became live; @used of one that the peer made, before
+ *	there was a packet
  * @asked: C time at which it was asked for
  * @again: C the last one ended in good order: it may be asked for at once
  * @moved: C time at which sends were last seen to come back, or none was out
