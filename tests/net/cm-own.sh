@@ -7,7 +7,7 @@
 #	tests/vm/run --vib srq=0 tests/net/cm-own.sh [SUITE...]
 #
 # SUITES: few own data foe life (all of them). Few: more peers than connections. Data, foe and life are
-# suites of cm.sh, cm-foe.sh and cm-life.sh.
+# suites of cm.sh, cm-foe.sh, cm-wire.sh and cm-life.sh.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317,SC2119,SC2120
@@ -105,6 +105,7 @@ suite_data()
 suite_foe()
 {
 	part cm-foe.sh strays frames crowd
+	part cm-wire.sh rfc
 }
 
 suite_life()
