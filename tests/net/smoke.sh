@@ -23,7 +23,7 @@
 flags=80
 
 case $T_KERNEL in
-debug) flood=100 step=331 stream_mb=4 sum_mb=8 ;;
+debug) flood=50 step=331 stream_mb=2 sum_mb=8 ;;
 *) flood=2000 step=1 stream_mb=64 sum_mb=256 ;;
 esac
 
