@@ -112,6 +112,12 @@ if [ "$T_DRIVER" = ours ] && trace_on .; then
 	qpn=0x$(cut -d : -f 2-4 "/sys/class/net/$T_IF_A/address" | tr -d :)
 	limits=/sys/class/net/$T_IF_A/queues/tx-0/byte_queue_limits
 
+	# group_has END-OF-GID TEXT
+	group_has()
+	{
+		grep -A 4 ":$1\$" "$dir/${T_IF_A}_mcg" | grep -q "$2"
+	}
+
 	# dropped_for REASON PROTOCOL BEFORE N [MORE]: so many for that reason, and since BEFORE in the counter, where
 	# so many MORE may be from others
 	dropped_for()
@@ -126,13 +132,21 @@ if [ "$T_DRIVER" = ours ] && trace_on .; then
 		python3 -IS "$T_ROOT/tests/net/conformance/poke.py" "$@"
 	}
 
-	# fill_ring MS: the HCA ends no sends for so long, and there are more than fit into the ring
+	# fill_ring: the HCA ends no sends until it is told to, and there are more than fit into the ring
 	fill_ring()
 	{
+		# which is in force after the next send that ends
 		echo 10000000 >"$limits/limit_min"
-		ctl hold vib0 "$qpn" "$1"
-		ping -q -f -l 200 -c 200 -w 1 "$T_IP4_B" >/dev/null
+		ping -q -c 2 -i 0.2 -W 1 "$T_IP4_B" >/dev/null
+		ctl hold vib0 "$qpn" 60000
+		poke udp "$T_IP4_B" 9 10 200 "$T_IF_A"
 		echo 0 >"$limits/limit_min"
+	}
+
+	# stopped_full: the ring has been stopped with all its slots in use
+	stopped_full()
+	{
+		traced "ipoib_ring_stop: $T_IF_A posted" | awk '$(NF - 2) - $NF == 128 { full = 1 } END { exit !full }'
 	}
 
 	# --- reasons of drops
@@ -148,17 +162,19 @@ if [ "$T_DRIVER" = ours ] && trace_on .; then
 	ip neigh replace 10.77.0.99 lladdr 80:00:00:48:fe:80:00:00:00:00:00:00:02:00:00:00:00:00:00:22 dev "$T_IF_A"
 	trace_on skb/kfree_skb
 	dropped=$(counter_a tx_dropped)
-	pings=()
-	for _ in 1 2 3 4; do
-		start ping -q -l 40 -c 40 -i 0.2 -s 4000 -W 1 10.77.0.99 >/dev/null
-		pings+=("$STARTED")
-	done
-	wait "${pings[@]}"
+	poke udp 10.77.0.99 9 4000 100 "$T_IF_A"
+	check "reason: NEIGH_QUEUEFULL" wait_for 10 traced -q "protocol=2048 .*reason: NEIGH_QUEUEFULL"
 	check "reason: NEIGH_FAILED" wait_for 10 traced -q "protocol=2048 .*reason: NEIGH_FAILED"
+	check "each of 100 drops has one of the two" wait_for 10 dropped_for 'NEIGH_\(QUEUEFULL\|FAILED\)' 2048 \
+		"$dropped" 100 20
+	# for a group there is room for 64 packets
+	trace_on skb/kfree_skb
+	dropped=$(counter_a tx_dropped)
+	poke udp 239.8.7.1 9 10 100 "$T_IF_A"
+	check "reason: NEIGH_QUEUEFULL, of a group" wait_for 10 dropped_for NEIGH_QUEUEFULL 2048 "$dropped" 36 20
 	kill -CONT "$(sm_pid)"
 	ip neigh del 10.77.0.99 dev "$T_IF_A"
-	check "each drop has one of the two" wait_for 10 dropped_for 'NEIGH_\(QUEUEFULL\|FAILED\)' 2048 \
-		"$dropped" 160 20
+	check "what had room goes out" wait_for 40 group_has f08:701 'complete: *yes'
 
 	echo connected >"/sys/class/net/$T_IF_A/mode"
 	trace_on skb/kfree_skb ipoib_conn
@@ -182,11 +198,20 @@ if [ "$T_DRIVER" = ours ] && trace_on .; then
 	in_b ip -6 addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
 	check "B is back" wait_carrier 30
 
+	# --- sends that end late
+	trace_on ipoib_ring_stop ipoib_ring_wake
+	fill_ring
+	check "trace: ring stop" wait_for 5 stopped_full
+	check_not "trace: no ring wake yet" traced -q "ipoib_ring_wake: $T_IF_A"
+	ctl hold vib0 "$qpn" 0
+	check "trace: ring wake" wait_for 10 traced -q "ipoib_ring_wake: $T_IF_A"
+	check "B answers after it" wait_for 10 ping -q -c 1 -W 1 "$T_IP4_B"
+
 	# --- sends that do not end: the kernel's watchdog looks every ten seconds
 	echo "vm: expected: NETDEV WATCHDOG" >/dev/kmsg
 	trace_on ipoib_state
-	fill_ring 25000
-	check "watchdog: it says so" wait_for 40 sh -c "dmesg | grep -q '$T_IF_A: transmit timeout: [0-9]* of 128 sends'"
+	fill_ring
+	check "watchdog: it says so" wait_for 40 sh -c "dmesg | grep -q '$T_IF_A: transmit timeout: 128 of 128 sends'"
 	check "watchdog: the queue pair is restarted" wait_for 20 traced -q "ipoib_state: $T_IF_A live -> wait"
 	ctl hold vib0 "$qpn" 0
 	check "watchdog: carrier" wait_for 40 carrier_a
