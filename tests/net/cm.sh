@@ -133,9 +133,9 @@ suite_data()
 		eval "ping -q -c 1 -W 1 $T_IP4_B; live a to && live b to"
 	capture_stop a "$T_OUT/data.pcap"
 	psns=$(messages "$T_OUT/data.pcap" |
-		sed -n 's/^\([0-9]* REQ\) .* psn=\([0-9]*\) .*/\1 \2/p' | sort -u)
+		sed -n 's/^\([0-9]* RE[QP]\) .* psn=\([0-9]*\) .*/\1 \2/p' | sort -u)
 	rm -f "$T_OUT/data.pcap"
-	is "data: each who asks names a first PSN of its own, which is not 0" \
+	is "data: who asks and who grants name a first PSN of their own, which is not 0" \
 		"$(awk '$3 > 0 { print $3 }' <<<"$psns" | sort -u | wc -l)" "$(wc -l <<<"$psns")"
 	for size in 0 1 200 224 225 226 227 228 255 256 1500 4064 4065 8191 20000 65000 65492; do
 		check "data: ping with $size bytes" ping -q -c 2 -i 0.1 -W 3 -s "$size" "$T_IP4_B"
