@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What an interface makes of an SA that is wrong, silent, or poor in features. The subnet is managed
-# by the fabric itself, which misbehaves as told.
+# What an interface makes of an SA that is wrong, silent, poor in features, or dead on another HCA, and
+# of one that changes the prefix of the subnet or gives a port several LIDs. The subnet is managed by
+# the fabric itself, which misbehaves as told.
 #
 #	tests/vm/run [--driver stock] [--kernel debug] --no-sm --timeout 600 tests/net/sa.sh [PART...]
 #
-# The part "misbehave" is run by hand.
+# The parts misbehave, prefix, lmc and dead are run by hand.
 
 # many functions are called by name only, as arguments of check and wait_for
 # shellcheck disable=SC2317
@@ -372,6 +373,193 @@ not_anew()
 	! anew
 }
 
+# prefix_is PREFIX IF...: of the GID in the hardware addresses
+prefix_is()
+{
+	local dev
+
+	for dev in "${@:2}"; do
+		[ "$(cut -d : -f 5-12 "/sys/class/net/$dev/address")" = "$1" ] || return
+	done
+}
+
+# b_is_at PREFIX: B answers, and so does A, under addresses with that prefix
+b_is_at()
+{
+	ping_b && in_b ping -q -c 1 -W 1 "$T_IP4_A" &&
+		ip neigh show "$T_IP4_B" dev "$T_IF_A" | grep -q " lladdr [0-9a-f:]\{12\}$1:" &&
+		in_b ip neigh show "$T_IP4_A" dev "$T_IF_B" | grep -q " lladdr [0-9a-f:]\{12\}$1:"
+}
+
+ping6_b()
+{
+	ping -q -c 1 -W 1 "$(link_local b)%$T_IF_A"
+}
+
+# old_paths GID-PREFIX: paths to GIDs of that one, as debugfs prints it
+old_paths()
+{
+	grep -c "^GID: $1:" "/sys/kernel/debug/ipoib/${T_IF_A}_path"
+}
+
+# follows NAME PREFIX ARG...: another manager takes over the subnet and gives it that prefix, which the
+# interface must not miss, though news and values may come in any order
+follows()
+{
+	local name=$1 prefix=$2
+	shift 2
+
+	ctl sa del sw0
+	ctl sa add sw0 "$@"
+	# the core of the kernel tells nobody of another GID, but of this
+	ctl sa rereg sw0
+	check "$name: addresses follow" wait_for 20 prefix_is "$prefix" "$T_IF_A" "$T_IF_A.${T_PKEY#0x}"
+	check "$name: carriers" wait_carrier 40
+	check "$name: B answers, and A" wait_for 20 b_is_at "$prefix"
+	check "$name: B answers by IPv6" wait_for 20 ping6_b
+	check "$name: two members of the broadcast group" wait_for 10 members_are 2
+	check "$name: all hosts" wait_for 10 joined "$T_IF_A" ff12:401b:ffff:0:0:0:0:1
+	check "$name: all IPv6 hosts" wait_for 10 joined "$T_IF_A" ff12:601b:ffff:0:0:0:0:1
+	check "$name: multicast" cast_from a 239.1.2.9
+	check "$name: multicast from B" cast_from b 239.1.2.10
+}
+
+# told_of LOG: what is listening there has heard of something
+told_of()
+{
+	ip link set "$T_IF_A" alias first && [ -s "$1" ]
+}
+
+# The manager comes back and gives the subnet another prefix
+part_prefix()
+{
+	local monitor log=/tmp/prefix.log
+	local first=fe:80:00:00:00:00:00:00 second=fe:c0:00:00:00:00:00:42
+
+	[ "$T_DRIVER" = ours ] || return 0
+	check "a child" child_sysfs a "$T_PKEY"
+	check "the default prefix" prefix_is "$first" "$T_IF_A" "$T_IF_A.${T_PKEY#0x}"
+	check "B answers" wait_for 10 ping_b
+	check "by a path with that prefix" [ "$(old_paths fe80:0:0:0)" != 0 ]
+	start ip monitor link dev "$T_IF_A" >"$log"
+	monitor=$STARTED
+	check "user space listens" wait_for 10 told_of "$log"
+	follows "another prefix" "$second" prefix=0xfec0000000000042
+	check "user space is told" wait_for 10 grep -q "link/infiniband .*:$second:" "$log"
+	stop "$monitor"
+	is "no path is left from before" "$(old_paths fe80:0:0:0)" 0
+	follows "the first prefix" "$first"
+	is "nor from between" "$(old_paths fec0:0:0:42)" 0
+	child_sysfs_del a "$T_PKEY"
+}
+
+lids_of_paths()
+{
+	sed -n 's/^ *DLID: *//p' "/sys/kernel/debug/ipoib/${T_IF_A}_path"
+}
+
+# sl_is N: of the path to B
+sl_is()
+{
+	ping_b && grep -Eqx " +SL: +$1" "/sys/kernel/debug/ipoib/${T_IF_A}_path"
+}
+
+# Ports with four LIDs each, and paths that name any of them
+part_lmc()
+{
+	local ports=/sys/class/infiniband/vib0/ports lids="" base i
+
+	[ "$T_DRIVER" = ours ] || return 0
+	ctl sa set sw0 lmc 2
+	ctl sa sweep sw0
+	check "four LIDs for each port" wait_for 10 grep -qx 2 "$ports/1/lid_mask_count"
+	check "carriers" wait_carrier 30
+	check "B answers" wait_for 20 ping_b
+	ctl sa set sw0 spread 1
+	ctl sa set sw0 sl 3
+	# which one comes next depends on who has asked before
+	for i in $(seq 20); do
+		forget
+		wait_for 10 ping_b || break
+		lids=$({ tr ' ' '\n' <<<"$lids"; lids_of_paths; } | sort -u | xargs)
+		[ "$(wc -w <<<"$lids")" -lt 3 ] || break
+	done
+	note "LIDs of the paths after $i rounds: $lids"
+	check "B answers at three of them" [ "$(wc -w <<<"$lids")" -ge 3 ]
+	base=$(($(cat "$ports/2/lid")))
+	for i in $lids; do
+		is "$i is one of the four" "$((i >= base && i < base + 4))" 1
+	done
+	check "B answers at all" ping -q -c 5 -i 0.2 -W 1 "$T_IP4_B"
+	check "the service level is that of the path" wait_for 10 sl_is 3
+	check "multicast" cast_from b 239.1.2.11
+	echo connected >"/sys/class/net/$T_IF_A/mode"
+	check "B answers over a connection" wait_for 20 ping -q -c 1 -W 2 -s 20000 "$T_IP4_B"
+	echo datagram >"/sys/class/net/$T_IF_A/mode"
+	ctl sa set sw0 spread 0
+	ctl sa set sw0 sl 0
+	ctl sa set sw0 lmc 0
+	ctl sa sweep sw0
+	check "one LID again" wait_for 10 grep -qx 0 "$ports/1/lid_mask_count"
+	check "carriers again" wait_carrier 30
+	check "B answers again" wait_for 20 ping_b
+	check "with the service level from before" wait_for 10 sl_is 0
+}
+
+# round_trip: A down, up, carrier, and B answers; prints how many milliseconds that took
+round_trip()
+{
+	local begun=$EPOCHREALTIME
+
+	ip link set "$T_IF_A" down && ip link set "$T_IF_A" up && wait_for 60 carrier_a &&
+		wait_for 60 ping_b || return
+	echo $(((${EPOCHREALTIME/./} - ${begun/./}) / 1000))
+}
+
+# restless IF: down and up all the time
+restless()
+{
+	while ip link set "$1" down && ip link set "$1" up; do
+		sleep 0.2
+	done
+}
+
+# not_later MS: A down and up takes at most two seconds more than that. A busy machine may be late once;
+# answers of a manager that are lost take seconds each time.
+not_later()
+{
+	local took
+
+	took=$(round_trip) && echo "$took ms" && [ "$took" -lt $(($1 + 2000)) ]
+}
+
+# The manager of another HCA is dead. Nobody waits for that one here.
+part_dead()
+{
+	local ports=/sys/class/infiniband/vib1/ports alone dev
+
+	ctl sw add other ports=4
+	ctl sa add other lid=7
+	check "another HCA, in another subnet" ctl hca add vib1 ports=1 sw=other
+	check "is brought up by its manager" wait_for 30 grep -q ACTIVE "$ports/1/state"
+	dev=$(basename /sys/class/infiniband/vib1/device/net/*)
+	round_trip >/dev/null
+	alone=$(round_trip)
+	check "A down and up" test -n "$alone"
+	note "$alone ms alone"
+	ctl sa rule other "do=silent"
+	ip link set "$dev" up
+	check "the other manager is asked, and silent" wait_for 30 rule_hit
+	start restless "$dev"
+	check "A down and up takes no longer beside that" eval 'for _ in 1 2 3; do not_later '"$alone"' && break; done'
+	stop "$STARTED"
+	check_not "the other one has no carrier" carrier_a "$dev"
+	check "it goes down" ip link set "$dev" down
+	check "the HCA goes" timeout 30 sh -c "echo hca del vib1 >$T_CTL"
+	ctl sw del other
+	check "B answers in the end" wait_for 10 ping_b
+}
+
 # The scope is that of the broadcast address, set by hand on all sides
 part_scope()
 {
@@ -445,7 +633,7 @@ part_scope()
 [ $# -gt 0 ] || set -- moved outage strangers sendonly late alias scope
 check "a subnet" setup
 for part; do
-	note "part $part"
+	note "part $part, after $SECONDS s"
 	"part_$part"
 done
 ctl sa del sw0

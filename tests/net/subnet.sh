@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Subnet managers that hand over, go silent, come back, or are dead on one of two HCAs.
+# Subnet managers that hand over, go silent, and come back.
 #
 #	tests/vm/run [--driver stock] [--kernel debug] --timeout 600 tests/net/subnet.sh
 
@@ -99,55 +99,7 @@ part_outage()
 	in_b ip link del c1
 }
 
-# round_trip: A down, up, carrier, and B answers; prints how many milliseconds that took
-round_trip()
-{
-	local begun=$EPOCHREALTIME
-
-	ip link set "$T_IF_A" down && ip link set "$T_IF_A" up && wait_for 60 carrier_a &&
-		wait_for 60 ping_b || return
-	echo $(((${EPOCHREALTIME/./} - ${begun/./}) / 1000))
-}
-
-# restless IF: down and up all the time
-restless()
-{
-	while ip link set "$1" down && ip link set "$1" up; do
-		sleep 0.2
-	done
-}
-
-# The manager of another HCA is dead. Nobody waits for that one here, as lost answers of it take seconds.
-part_dead()
-{
-	local ports=/sys/class/infiniband/vib1/ports alone beside dev
-
-	ctl sw add other ports=4
-	ctl sa add other lid=7
-	check "another HCA, in another subnet" ctl hca add vib1 ports=1 sw=other
-	check "is brought up by its manager" wait_for 30 grep -q ACTIVE "$ports/1/state"
-	dev=$(basename /sys/class/infiniband/vib1/device/net/*)
-	round_trip >/dev/null
-	alone=$(round_trip)
-	check "A down and up" test -n "$alone"
-	ctl sa rule other "do=silent"
-	ip link set "$dev" up
-	check "the other manager is asked, and silent" wait_for 30 grep -q '^rule .* hit=[1-9]' /sys/kernel/debug/vib/sa
-	start restless "$dev"
-	beside=$(round_trip)
-	stop "$STARTED"
-	check "A down and up beside that" test -n "$beside"
-	note "$alone ms alone, $beside ms beside a dead manager"
-	check "it takes no longer" test "$beside" -lt $((alone + 2000))
-	check_not "the other one has no carrier" carrier_a "$dev"
-	check "it goes down" ip link set "$dev" down
-	check "the HCA goes" timeout 30 sh -c "echo hca del vib1 >$T_CTL"
-	ctl sw del other
-	check "B answers in the end" ping_b
-}
-
 case ${1:-all} in
-# "dead" compares times that a guest with --icount does not have
 all) part_handover; part_outage ;;
 *) "part_$1" ;;
 esac
