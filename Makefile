@@ -30,6 +30,7 @@ module:
 		cp "$$dir/ipoib/ib_ipoib.ko" . && echo "ib_ipoib.ko is built for $${dir##*/}"
 
 modules_install: module
+	$(if $(word 2,$(INSTALL_MOD_PATH)),$(error INSTALL_MOD_PATH must have no blanks in it))
 	$(MAKE) -C "/lib/modules/$(KVER)/build" M="$(CURDIR)/build/$(KVER)/ipoib" \
 		INSTALL_MOD_PATH="$(abspath $(INSTALL_MOD_PATH))" \
 		INSTALL_MOD_DIR=updates INSTALL_MOD_STRIP=1 modules_install
