@@ -329,6 +329,17 @@ static int hca_cable(struct vib_hca *hca, const char *sw_name)
 	return 0;
 }
 
+/* It becomes that of a device and of a folder */
+static bool hca_name_ok(const char *name)
+{
+	const char *c;
+
+	for (c = name; *c; c++)
+		if (!isascii(*c) || !isgraph(*c) || *c == '/' || *c == '%')
+			return false;
+	return *name && *name != '.';
+}
+
 /**
  * vib_hca_add - make an HCA and register it
  * @name: name of the ib_device
@@ -344,8 +355,7 @@ int vib_hca_add(const char *name, unsigned int nports, const char *sw_name)
 	struct vib_hca *hca;
 	int ret;
 
-	if (!nports || nports > VIB_MAX_PORTS || !*name || strchr(name, '/') ||
-	    strchr(name, '%') || *name == '.')
+	if (!nports || nports > VIB_MAX_PORTS || !hca_name_ok(name))
 		return -EINVAL;
 	if (sw_name && !vib_switch_find(sw_name))
 		return -ENOENT;
