@@ -242,6 +242,14 @@ static int nl_fill_info(struct sk_buff *skb, const struct net_device *dev)
 	return 0;
 }
 
+/* A child may have been moved: the index of its parent is one of elsewhere */
+static struct net *nl_get_link_net(const struct net_device *dev)
+{
+	const struct ipoib_dev *parent = ipoib_priv(dev)->parent;
+
+	return dev_net(parent ? parent->dev : dev);
+}
+
 struct rtnl_link_ops ipoib_link_ops = {
 	.kind = "ipoib",
 	.netns_refund = true,
@@ -255,6 +263,7 @@ struct rtnl_link_ops ipoib_link_ops = {
 	.dellink = nl_dellink,
 	.get_size = nl_get_size,
 	.fill_info = nl_fill_info,
+	.get_link_net = nl_get_link_net,
 };
 
 MODULE_ALIAS_RTNL_LINK("ipoib");

@@ -50,6 +50,9 @@ part_input_creation()
 	nl del if=c1 >/dev/null
 	is "a new child in another namespace" "$(nl new link="$T_IF_A" name=c1 netns=b)" OK
 	check "is there" in_b ip link show c1
+	differs "and tells the namespace of its parent" \
+		"$(in_b ip -j link show c1 | grep -q '"link_netnsid"' && echo yes)" "" yes \
+		"an index alone is taken for one of its own namespace"
 	in_b ip link del c1
 	refused "a parent in another namespace" ENODEV ENODEV "" \
 		in_b python3 -IS "$here/nl.py" new link="$(cat "$ib_a/ifindex")" name=c1
