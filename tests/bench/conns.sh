@@ -17,7 +17,7 @@
 
 set -u
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 meter=$1 peers=$2 ring=$3
 DBG=/sys/kernel/debug/vib

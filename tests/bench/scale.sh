@@ -11,7 +11,7 @@
 
 set -u
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 meter=$1
 peers=${SCALE_PEERS:-10 100 1000 10000}

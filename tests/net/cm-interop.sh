@@ -15,7 +15,7 @@
 # shellcheck disable=SC2317
 
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 file_a=/sys/kernel/debug/ipoib/${T_IF_A}_conn
 

@@ -13,7 +13,7 @@
 # shellcheck disable=SC2317,SC2119,SC2120
 
 # shellcheck source=tests/net/cm-lib.sh
-. "$T_ROOT/tests/net/cm-lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/cm-lib.sh"
 only_ours "buffers of each connection"
 
 FEW=4

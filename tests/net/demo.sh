@@ -6,7 +6,7 @@
 # The functions are called by way of show.
 # shellcheck disable=SC2317
 
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 conns=/sys/kernel/debug/ipoib/${T_IF_A}_conn
 

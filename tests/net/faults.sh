@@ -12,7 +12,7 @@
 
 # shellcheck disable=SC2317 # functions are called by name through check and wait_for
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 if [ "$T_DRIVER" = stock ]; then
 	skip "failures of the HCA" "the stock driver crashes on some of them"

@@ -10,7 +10,7 @@
 # shellcheck disable=SC2317
 
 # shellcheck source=tests/net/cm-lib.sh
-. "$T_ROOT/tests/net/cm-lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/cm-lib.sh"
 only_ours "faults of connected mode"
 
 case $T_KERNEL in

@@ -13,7 +13,7 @@
 
 # shellcheck disable=SC2317 # functions are called by name through check and wait_for
 # shellcheck source=tests/net/field-lib.sh
-. "$T_ROOT/tests/net/field-lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/field-lib.sh"
 
 datagram=$T_ROOT/tests/net/datagram.py
 

@@ -14,7 +14,7 @@
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 PARTS=(wire neigh sizes streams multicast children manager reload)
 DBG=/sys/kernel/debug/vib

@@ -62,7 +62,7 @@ if [ -z "${T_ROOT:-}" ]; then
 	exec "$here/../vm/run" --timeout 590 "$@" "$here/kselftest.sh" "$folder" "$rounds"
 fi
 
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 tests=${1:-}/tools/testing/selftests/drivers/net
 if [ ! -e "$tests/ping.py" ]; then

@@ -15,7 +15,7 @@
 
 # shellcheck disable=SC2317 # functions are called by name through check and wait_for
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 doc=$T_ROOT/Documentation/ipoib.rst
 reader=$T_ROOT/tests/net/manual.py

@@ -16,7 +16,7 @@
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
 
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 # First octet of the hardware address: 0x80 tells peers that RC connections are accepted, which both
 # drivers do in either mode

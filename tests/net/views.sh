@@ -8,7 +8,7 @@
 
 # shellcheck disable=SC2317 # functions are called by name through check and wait_for
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
 dir=/sys/kernel/debug/ipoib
 

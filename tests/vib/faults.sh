@@ -9,7 +9,7 @@
 # many functions are called by name only, as arguments of check and wait_for
 # shellcheck disable=SC2317
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 # shellcheck source=tests/vib/lib.sh
 . "$T_ROOT/tests/vib/lib.sh"
 

@@ -21,7 +21,7 @@
 # shellcheck disable=SC2317
 
 # shellcheck source=tests/net/lib.sh
-. "$T_ROOT/tests/net/lib.sh"
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 # shellcheck source=tests/net/conformance/lib.sh
 . "$T_ROOT/tests/net/conformance/lib.sh"
 
