@@ -195,8 +195,7 @@ suite_pmtu()
 # in ten times, with a warning. Ours has to bear it.
 hang_up()
 {
-	# shellcheck disable=SC2016
-	[ "$(on_node "$1" sh -c 'echo "$T_DRIVER"')" != stock ] || on_node "$1" ip link set "$(dev_of "$1")" down
+	[ "$(driver_of "$1")" != stock ] || on_node "$1" ip link set "$(dev_of "$1")" down
 }
 
 # The driver of one side goes with its connections alive, and another one comes

@@ -14,6 +14,7 @@
 #	own_qpn a|b to|from	the queue pair of the first such live connection
 #	accepted		connections that peers have made to A; accepted_is N: so many
 #	messages FILE		those of the connection manager in a capture
+#	feature NAME		on or off, that of A
 #	modes MODE		that mode for both sides
 #	large [ADDRESS]		a packet that is too large for a datagram is answered
 #	live_to N FILE...	so many connections to peers carry packets
@@ -117,6 +118,11 @@ accepted_is()
 messages()
 {
 	python3 -IS "$T_ROOT/tests/net/conformance/pcap.py" messages "$1"
+}
+
+feature()
+{
+	ethtool -k "$T_IF_A" | sed -n "s/^[[:space:]]*$1: \([a-z]*\).*/\1/p"
 }
 
 modes()

@@ -72,11 +72,6 @@ mtu_is()
 	[ "$(side "$1" cat "/sys/class/net/$(dev_of "$1")/mtu")" = "$2" ]
 }
 
-feature()
-{
-	ethtool -k "$T_IF_A" | sed -n "s/^[[:space:]]*$1: \([a-z]*\).*/\1/p"
-}
-
 # Both sides know each other and have a connection
 connect()
 {

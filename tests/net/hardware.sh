@@ -11,8 +11,8 @@
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
 
-# shellcheck source=tests/net/lib.sh
-. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
+# shellcheck source=tests/net/cm-lib.sh
+. "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/cm-lib.sh"
 # shellcheck source=tests/vib/lib.sh
 . "$T_ROOT/tests/vib/lib.sh"
 
@@ -40,27 +40,14 @@ param()
 	echo "$2"
 }
 
-# feature NAME: on or off, at A
-feature()
-{
-	ethtool -k "$T_IF_A" | sed -n "s/^$1: \([a-z]*\).*/\1/p"
-}
-
 on_if()
 {
 	if "$@"; then echo on; else echo off; fi
 }
 
-# set_mode MODE: at both sides
-set_mode()
+settle_in()
 {
-	local side
-
-	for side in a b; do
-		# shellcheck disable=SC2016
-		on_side "$side" sh -c 'echo "$1" >"/sys/class/net/$2/mode"' _ "$1" "$(lib_parent "$side")" || return
-	done
-	wait_carrier 20
+	modes "$1" && wait_carrier 20
 }
 
 reached()
@@ -107,13 +94,13 @@ try_streams()
 
 try_connected()
 {
-	check "$kind: connected mode" set_mode connected
+	check "$kind: connected mode" settle_in connected
 	check "$kind, connected: large packets pass" wait_for 20 reached -s 30000 "$T_IP4_B"
 	for size in 0 $((mtu - 32)) $((mtu - 31)) 60000; do
 		check "$kind, connected: ping with $size octets" ping -q -c 2 -i 0.2 -W 5 -s "$size" "$T_IP4_B"
 	done
 	try_streams connected
-	check "$kind: and back" set_mode datagram
+	check "$kind: and back" settle_in datagram
 	check "$kind, datagram again: large packets pass" wait_for 20 reached -s 30000 "$T_IP4_B"
 }
 

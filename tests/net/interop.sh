@@ -335,8 +335,7 @@ forgive_stock()
 	local side seen
 
 	for side in a b; do
-		# shellcheck disable=SC2016
-		[ "$(on_side "$side" sh -c 'echo "$T_DRIVER"')" = stock ] || continue
+		[ "$(driver_of "$side")" = stock ] || continue
 		seen=$(on_side "$side" cat "$DBG/oracles" | grep -vE '=0$|^rx_no_buffer=' | xargs)
 		case $seen in
 		*" "*|"") ;;

@@ -35,6 +35,7 @@
 #				arguments, or one word that is a line for bash. It gets no input; output,
 #				errors and exit status come back. Ending it ends the command, too.
 #	node2_answers		true if node 2 runs commands
+#	driver_of a|b		ours, stock or none
 #	reload_driver a|b	with --nodes 2: unload the driver of that node, load it, configure its
 #				interface as it was in the beginning
 #	counter_a NAME [IF]	a file of statistics/, as rx_packets, of ib0 or IF
@@ -531,6 +532,11 @@ iperf_start()
 
 	lib_start_on "$1" iperf3 -s -p "$port" >/dev/null 2>&1
 	wait_for 20 lib_listens "$1" "$port"
+}
+
+driver_of()
+{
+	if [ "$1" = b ] && [ "${T_NODES:-1}" = 2 ]; then echo "$T_DRIVER2"; else echo "$T_DRIVER"; fi
 }
 
 other()
