@@ -15,11 +15,6 @@
 . "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/cm-lib.sh"
 only_ours "connections that fail"
 
-failed()
-{
-	grep -q "^$1 .*hit=[1-9]" /sys/kernel/debug/vib/failop
-}
-
 # lives_on: one that A has asked for is old enough to have ended in good order if it ends now
 lives_on()
 {

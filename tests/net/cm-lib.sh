@@ -20,6 +20,7 @@
 #	live_to N FILE...	so many connections to peers carry packets
 #	both_ways		large packets go, and each side has a connection to the other one
 #	disconnected		both sides in datagram mode; no connection that they asked for is left
+#	failed OP		that call of the HCA has failed since "failop OP" was ordered
 #	unanswered		echo requests of A without an answer so far, as its stack counts them
 #	missing COMMAND...	how many more there are when that ping has come to its end
 #	total WORD		sum of that count over all interfaces
@@ -157,6 +158,11 @@ lib_nobody_asked()
 disconnected()
 {
 	modes datagram && wait_for 40 lib_nobody_asked
+}
+
+failed()
+{
+	grep -q "^$1 .*hit=[1-9]" /sys/kernel/debug/vib/failop
 }
 
 # Ping itself may miss answers, when they come faster than it is let run and its socket is full

@@ -215,11 +215,6 @@ suite_rough()
 	check "rough: connected again" wait_for 30 both_ways
 }
 
-failed()
-{
-	grep -q "^$1 .*hit=[1-9]" /sys/kernel/debug/vib/failop
-}
-
 # without OP: A is set up, and that call of the HCA fails
 without()
 {
