@@ -4,10 +4,11 @@
 # What happens to connections: many of them at once, and whatever may happen to their ports.
 #
 #	tests/vm/run tests/net/cm-life.sh [SUITE...]
-#	tests/vm/run --timeout 580 tests/net/cm-life.sh dials=25x20
+#	tests/vm/run --timeout 1800 tests/net/cm-life.sh dials=20x50
 #
-# SUITES: dials[=PAIRSxROUNDS] pkey sm handover rough lack hca unload (all of them). Dials: so many pairs of
-# children, A's and B's, ask each other for a connection at the same moment, and so often.
+# SUITES: dials=PAIRSxROUNDS pkey sm handover rough lack hca unload (all of them). Dials: so many pairs of
+# children, A's and B's, ask each other for a connection at the same moment, and so often. The fewer there
+# are, the less can be said about memory.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317,SC2119,SC2120
@@ -87,29 +88,61 @@ children_apart()
 	children_mode datagram && wait_for 40 children_live 0 && children_mode connected
 }
 
+# children_rest N: the same, and the fabric has no more than N queue pairs of connections left
+children_rest()
+{
+	children_apart && wait_for 40 qps_at_most "$1"
+}
+
+# All pairs dial, from both ends at once
+dial_round()
+{
+	children_apart || return
+	dial 2 &
+	in_b bash -c "$(declare -f dial); pairs=$pairs; dial 1"
+	wait $!
+	wait_for 40 children_live $((2 * pairs))
+}
+
+# What the fabric holds for its users. Paths, and with them address handles, come and go as they like.
+objects()
+{
+	sed 's/ high.*//; /^ah=/d' /sys/kernel/debug/vib/objects | xargs
+}
+
+# Bytes in the objects that kmalloc has given away
+kmalloc_bytes()
+{
+	awk '$1 ~ /^kmalloc-/ { sum += $2 * $4 } END { printf "%d\n", sum }' /proc/slabinfo
+}
+
 suite_dials()
 {
-	local rounds=${2:-5} i before asked
+	local rounds=$2 dials=$(($1 * $2)) i before queues held bytes asked
 
-	before=$(vib objects rc)
+	before=$(objects) queues=$(vib objects rc)
 	pairs=$1
 	check "dials: $1 pairs" pairs_make
-	asked=$(total asked_for)
-	for ((i = 1; i <= rounds; i++)); do
-		children_apart || break
-		dial 2 &
-		in_b bash -c "$(declare -f dial); pairs=$pairs; dial 1"
-		wait $!
-		wait_for 40 children_live $((2 * pairs)) || break
+	check "dials: a first round" dial_round
+	check "dials: of which nothing is left" children_rest "$queues"
+	held=$(objects) bytes=$(kmalloc_bytes) asked=$(total asked_for)
+	for ((i = 0; i < rounds; i++)); do
+		dial_round || break
 	done
-	is "dials: $rounds rounds, each pair has two connections" "$i" $((rounds + 1))
-	note "$(($(total asked_for) - asked)) asked for, $(total opened) opened, $(total rejected) rejected," \
-		"$(total silent) silent, $(total broken) broken"
-	check "dials: each was asked for" [ $(($(total asked_for) - asked)) -ge $((2 * pairs * rounds)) ]
+	is "dials: $rounds rounds, each pair has two connections" "$i" "$rounds"
+	asked=$(($(total asked_for) - asked))
+	note "$asked asked for, $(total opened) opened, $(total rejected) rejected, $(total silent) silent," \
+		"$(total broken) broken"
+	check "dials: each was asked for" [ "$asked" -ge $((2 * dials)) ]
 	is "dials: none was rejected" "$(total rejected)" 0
-	check "dials: they go" children_apart
-	check "dials: no queue pair is left" wait_for 40 qps_at_most "$before"
+	check "dials: nothing is left of any" children_rest "$queues"
+	is "dials: the fabric holds what it held" "$(objects)" "$held"
+	bytes=$(($(kmalloc_bytes) - bytes))
+	# half of a kilobyte for each connection, beside what others take
+	check "dials: after $dials of both ends memory has not grown ($bytes bytes)" \
+		[ "$bytes" -lt $((1024 * dials + 524288)) ]
 	pairs_delete
+	is "dials: without the children, what it held before" "$(objects)" "$before"
 }
 
 suite_pkey()
