@@ -634,7 +634,9 @@ static bool rcc_share(struct rcc *c, struct ib_qp **own)
 	struct ib_qp *qp;
 
 	srq = ib_create_srq(c->pd, &init);
-	if (!CHECK(c, !IS_ERR(srq)))
+	/* refused by an adapter that has none */
+	CHECK(c, IS_ERR(srq) == !c->dev->attrs.max_srq);
+	if (IS_ERR(srq))
 		return false;
 	qp = rcc_make_qp(c, &c->b, srq);
 	if (!CHECK(c, !IS_ERR(qp))) {
