@@ -6,10 +6,10 @@
 #	tests/vm/run --nodes 2 [--driver2 stock] tests/net/cm-interop.sh [PAIR|SUITE...]
 #
 # A PAIR is two letters, the modes of A and B: dd dc cd cc. For each one, with ping and TCP over both
-# IP versions: packets of all sizes both ways, data that arrives as it was sent, a multicast group, and
-# who asked whom for a connection. SUITES: pmtu, a peer whose address promises no connections; bounce,
-# both sides go down with their connections alive and come back; reload, the drivers do. All of them if
-# none is named.
+# IP versions, from both sides at once: packets of all sizes, data that arrives as it was sent, multicast
+# groups, and who asked whom for a connection. SUITES: pmtu, a peer whose address promises no connections;
+# bounce, both sides go down with their connections alive and come back; own, HCAs without shared receive
+# queues, until the drivers are loaded again; reload, the drivers are. All of them if none is named.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
@@ -17,7 +17,7 @@
 # shellcheck source=tests/net/lib.sh
 . "${T_ROOT:?this script wants to run in a guest, see tests/vm/run}/tests/net/lib.sh"
 
-file_a=/sys/kernel/debug/ipoib/${T_IF_A}_conn
+DBG=/sys/kernel/debug
 
 dev_of()
 {
@@ -34,86 +34,121 @@ set_mode()
 	on_node "$1" sh -c "echo $2 >/sys/class/net/$(dev_of "$1")/mode"
 }
 
-sys()
+# conns SIDE ARG...: grep with these in the list of connections of a side whose driver is ours
+conns()
 {
-	on_node "$1" cat "/sys/class/net/$(dev_of "$1")/$2"
+	on_node "$1" grep "${@:2}" "$DBG/ipoib/$(dev_of "$1")_conn"
 }
 
-# live to|from: A, whose driver is ours, has such a connection in use
-live()
+no_conn_to()
 {
-	grep -q "^$1 .* live " "$file_a"
+	[ "$(conns "$1" -c "^to ")" = 0 ]
 }
 
-no_conn()
+# peer_of SIDE 4|6: address of the other side
+peer_of()
 {
-	! grep -q "^$1 " "$file_a"
+	case $1$2 in
+	a4) echo "$T_IP4_B" ;;
+	a6) echo "$T_IP6_B" ;;
+	b4) echo "$T_IP4_A" ;;
+	b6) echo "$T_IP6_A" ;;
+	esac
 }
 
-try_pings()
+# from_both FUNCTION ARG...: of both sides, at once
+from_both()
 {
-	local pair=$1 size
+	local pid rc
 
-	for size in 0 1 56 252 253 1000 2016 4064 4065 8000 32000 65000; do
-		check "A65 $pair: A pings B with $size bytes" ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP4_B"
-		check "A65 $pair: B pings A with $size bytes" in_b ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP4_A"
-	done
-	for size in 0 4044 4045 60000; do
-		check "A65 $pair: A pings B by IPv6 with $size bytes" \
-			ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP6_B"
-		check "A65 $pair: B pings A by IPv6 with $size bytes" \
-			in_b ping -q -c 2 -i 0.2 -W 3 -s "$size" "$T_IP6_A"
-	done
-	check "A65 $pair: A sends B datagrams of all sizes" every_size a "$T_IP4_B" 65000 2953
-	check "A65 $pair: B sends A datagrams of all sizes" every_size b "$T_IP4_A" 65000 2953
-	check "A65 $pair: by IPv6 from A" every_size a "$T_IP6_B" 65000 7993
-	check "A65 $pair: by IPv6 from B" every_size b "$T_IP6_A" 65000 7993
+	"$1" a "${@:2}" &
+	pid=$!
+	"$1" b "${@:2}"
+	rc=$?
+	wait "$pid" && return "$rc"
 }
 
-try_transfers()
+# pings SIDE 4|6 SIZE...
+pings()
 {
-	local pair=$1
-
-	check "A65 $pair: TCP from A" transfer a 8
-	check "A65 $pair: TCP from B" transfer b 8
-	check "A65 $pair: TCP from A by IPv6" transfer a 4 6
-	check "A65 $pair: TCP from B by IPv6" transfer b 4 6
-	check "A65 $pair: multicast from A" cast_from a 239.1.2.3
-	check "A65 $pair: multicast from B" cast_from b 239.1.2.3
+	# shellcheck disable=SC2016
+	on_node "$1" sh -c 'peer=$1 rc=0
+		shift
+		for size; do
+			ping -q -c 2 -i 0.1 -W 3 -s "$size" "$peer" >/dev/null && continue
+			echo "$size bytes to $peer: no answer"
+			rc=1
+		done
+		exit $rc' _ "$(peer_of "$1" "$2")" "${@:3}"
 }
 
+# All sizes there and back, over IPv4 for those of A and IPv6 for those of B
+datagrams()
+{
+	case $1 in
+	a) every_size a "$T_IP4_B" 65000 2953 ;;
+	b) every_size b "$T_IP6_A" 65000 2953 ;;
+	esac
+}
+
+# Who sends hears his own packets, so there is a group for each side
+cast()
+{
+	if [ "$1" = a ]; then cast_from a 239.1.2.3; else cast_from b 239.1.2.4; fi
+}
+
+# look_at_conns NAME PAIR: as far as a driver tells
 look_at_conns()
 {
-	local pair=$1
+	local side
 
-	[ -e "$file_a" ] || return
-	case $pair in
-	c?) check "A65 $pair: A sends over a connection" live to ;;
-	*) check "A65 $pair: A asks for no connection" wait_for 10 no_conn to ;;
-	esac
-	case $pair in
-	?c) check "A65 $pair: B has made a connection to A" live from ;;
-	esac
-	note "$(cat "$file_a")"
+	for side in a b; do
+		[ "$(driver_of "$side")" = ours ] || continue
+		case $side$2 in
+		ac?|b?c) check "$1: $side sends over a connection" conns "$side" -q "^to .* live " ;;
+		*) check "$1: $side asks for no connection" wait_for 10 no_conn_to "$side" ;;
+		esac
+		case $side$2 in
+		a?c|bc?) check "$1: to $side a connection was made" conns "$side" -q "^from .* live " ;;
+		esac
+		note "$(conns "$side" "")"
+	done
+}
+
+# try_pings NAME
+try_pings()
+{
+	check "$1: pings" from_both pings 4 0 1 56 252 253 1000 2016 4064 4065 8000 32000 65000
+	check "$1: pings by IPv6" from_both pings 6 0 4044 4045 60000
+}
+
+# try_transfers NAME
+try_transfers()
+{
+	check "$1: TCP" from_both transfer 4
+	check "$1: TCP by IPv6" from_both transfer 2 6
 }
 
 try_pair()
 {
-	local pair=$1 side
+	local pair=$1 name="A65 $1" side dir mode mtu
 
-	check "A65 $pair: mode of A" set_mode a "$(mode_name "${pair:0:1}")"
-	check "A65 $pair: mode of B" set_mode b "$(mode_name "${pair:1:1}")"
 	for side in a b; do
-		case $(sys $side mode) in
-		connected) is "A65 $pair: MTU of $side" "$(sys $side mtu)" 65520 ;;
-		*) is "A65 $pair: MTU of $side" "$(sys $side mtu)" 4092 ;;
+		case $side$pair in
+		ac?|b?c) mode=connected mtu=65520 ;;
+		*) mode=datagram mtu=4092 ;;
 		esac
+		dir=/sys/class/net/$(dev_of "$side")
+		check "$name: mode of $side" set_mode "$side" "$mode"
+		is "$name: mode and MTU of $side" "$(on_node "$side" cat "$dir/mode" "$dir/mtu" | xargs)" "$mode $mtu"
 	done
 	wait_carrier 20
 	wait_addresses 20
-	try_pings "$pair"
-	try_transfers "$pair"
-	look_at_conns "$pair"
+	try_pings "$name"
+	check "$name: datagrams of all sizes" from_both datagrams
+	try_transfers "$name"
+	check "$name: multicast" from_both cast
+	look_at_conns "$name" "$pair"
 }
 
 # An interface goes down and up with its connections alive
@@ -142,12 +177,6 @@ connected_pair()
 		wait_for 40 ping -q -c 1 -W 3 -s 30000 "$T_IP4_B"
 }
 
-# addresses_of a|b: of the other side, as that one knows them
-addresses_of()
-{
-	if [ "$1" = a ]; then echo "$T_IP4_B $T_IP6_B"; else echo "$T_IP4_A $T_IP6_A"; fi
-}
-
 # too_big SIDE ADDRESS: a packet from that side is answered with the MTU of datagrams
 too_big()
 {
@@ -162,25 +191,25 @@ learned()
 # One side takes the other one for somebody who accepts no connections
 pmtu()
 {
-	local side=$1 addr dev hw
+	local side=$1 v addr dev hw
 
 	dev=$(dev_of "$side")
-	hw=00:$(sys "$(other "$side")" address | cut -c 4-)
-	for addr in $(addresses_of "$side"); do
+	hw=00:$(on_node "$(other "$side")" cut -c 4- "/sys/class/net/$(dev_of "$(other "$side")")/address")
+	for v in 4 6; do
+		addr=$(peer_of "$side" "$v")
 		check "pmtu: $side: $addr without connections" \
 			on_node "$side" ip neigh replace "$addr" lladdr "$hw" dev "$dev" nud permanent
-		check "pmtu: $side: small packets pass" on_node "$side" ping -q -c 2 -i 0.2 -W 3 "$addr"
+		check "pmtu: $side: small packets pass" pings "$side" "$v" 56
 		check "pmtu: $side: the sender is told" wait_for 10 too_big "$side" "$addr"
 		check "pmtu: $side: and has learned it" wait_for 10 learned "$side" "$addr"
-		check "pmtu: $side: in pieces they pass" on_node "$side" ping -q -c 2 -i 0.2 -W 3 -s 30000 "$addr"
+		check "pmtu: $side: in pieces they pass" pings "$side" "$v" 30000
 	done
 	check "pmtu: $side: TCP" transfer "$side" 2
 	check "pmtu: $side: TCP by IPv6" transfer "$side" 2 6
-	for addr in $(addresses_of "$side"); do
-		on_node "$side" ip neigh del "$addr" dev "$dev"
+	for v in 4 6; do
+		on_node "$side" ip neigh del "$(peer_of "$side" "$v")" dev "$dev"
+		on_node "$side" ip "-$v" route flush cache
 	done
-	on_node "$side" ip route flush cache
-	on_node "$side" ip -6 route flush cache
 }
 
 suite_pmtu()
@@ -198,31 +227,61 @@ hang_up()
 	[ "$(driver_of "$1")" != stock ] || on_node "$1" ip link set "$(dev_of "$1")" down
 }
 
+# speaks SIDE: until it hears from the new address, the other side may believe in the old one for 45 s and
+# more. Nobody there accepts connections, so it would settle for small packets, for ten minutes.
+speaks()
+{
+	wait_carrier 30
+	wait_for 30 on_node "$1" ping -q -c 1 -W 1 "$(peer_of "$1" 4)"
+}
+
 # The driver of one side goes with its connections alive, and another one comes
 suite_reload()
 {
-	local side addr
+	local side
 
 	for side in a b; do
 		check "reload: connected" connected_pair
 		hang_up "$side"
 		check "reload: the driver of $side" reload_driver "$side"
-		wait_carrier 30
-		# Until it hears from the new address, the other side may believe in the old one for 45 s and
-		# more. Nobody there accepts connections, so it would settle for small packets, for ten minutes.
-		read -r addr _ <<<"$(addresses_of "$side")"
-		check "reload: of $side: it speaks first" wait_for 30 on_node "$side" ping -q -c 1 -W 1 "$addr"
+		check "reload: of $side: it speaks first" speaks "$side"
 		check "reload: of $side: small packets" wait_for 30 ping -q -c 1 -W 1 "$T_IP4_B"
 		check "reload: of $side: it is in datagram mode; large ones pass" \
 			wait_for 40 ping -q -c 1 -W 3 -s 30000 "$T_IP4_B"
 		check "reload: of $side: connected again" connected_pair
 		check "reload: of $side: in one piece" wait_for 40 ping -q -c 1 -W 3 -M "do" -s 30000 "$T_IP4_B"
-		check "reload: of $side: TCP" transfer a 4
-		check "reload: of $side: and back" transfer b 4
+		check "reload: of $side: TCP" from_both transfer 4
 	done
 }
 
-[ $# -gt 0 ] || set -- dd dc cd cc pmtu bounce reload
+# srqs_of SIDE: which shared receive queues its connections use; 0 is none
+srqs_of()
+{
+	on_node "$1" sed -n '/type=rc/s/.* srq=\([0-9]*\) .*/\1/p' "$DBG/vib/vib0/qps" | sort -u
+}
+
+# An HCA may have no shared receive queue to give (EOPNOTSUPP)
+suite_own()
+{
+	local side
+
+	for side in a b; do
+		hang_up "$side"
+		ctl_on "$side" failop create_srq 1 1000000 95
+		check "own: the driver of $side" reload_driver "$side"
+	done
+	check "own: they speak" speaks b
+	check "own: connected" connected_pair
+	try_pings own
+	try_transfers own
+	look_at_conns own cc
+	for side in a b; do
+		is "own: $side shares no receive queue" "$(srqs_of "$side")" 0
+		ctl_on "$side" failop clear
+	done
+}
+
+[ $# -gt 0 ] || set -- dd dc cd cc pmtu bounce own reload
 for what; do
 	note "$what, after $SECONDS s"
 	case $what in
