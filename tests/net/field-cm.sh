@@ -33,24 +33,9 @@ mode_a()
 	echo "$1" >"/sys/class/net/$T_IF_A/mode"
 }
 
-mode_b()
-{
-	in_b sh -c "echo $1 >/sys/class/net/$T_IF_B/mode"
-}
-
-large()
-{
-	ping -q -c 3 -i 0.2 -W 2 -s 40000 "$T_IP4_B"
-}
-
-conns()
-{
-	cat "$debug/${T_IF_A}_conn"
-}
-
 none_to()
 {
-	! conns | grep -q '^to '
+	! grep -q '^to ' "$conn_a"
 }
 
 # Datagrams and messages of connections complete in turns, datagrams late
@@ -58,8 +43,7 @@ b44()
 {
 	local qpn hold cast server before
 
-	mode_a connected
-	mode_b connected
+	modes connected
 	check "B44 a connection" wait_for 20 large
 	qpn=$(sed -n 's/^qpn=\([^ ]*\) type=ud port=1 .*/\1/p' /sys/kernel/debug/vib/vib0/qps)
 	before=$(counter_b rx_packets)
@@ -89,8 +73,7 @@ b45()
 {
 	local i lost=none
 
-	mode_a connected
-	mode_b connected
+	modes connected
 	check "B45 a connection" wait_for 20 large
 	for ((i = 0; i < rounds; i++)); do
 		mode_a datagram
@@ -140,7 +123,7 @@ for i in range($PEERS):
 
 asked_for()
 {
-	conns | numbers asked_for | head -n 1
+	numbers asked_for <"$conn_a"
 }
 
 asked_more()
@@ -192,8 +175,8 @@ b47()
 {
 	local i was last keys=/sys/class/infiniband/vib0/ports/1/pkeys
 
+	modes connected
 	mode_a datagram
-	mode_b connected
 	check "B47 no connection" wait_for 10 none_to
 	last=$(($(find "$keys" -type f | wc -l) - 1))
 	for ((i = 2; i <= last; i++)); do
