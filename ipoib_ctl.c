@@ -171,6 +171,17 @@ static bool ctl_may_sweep(struct ipoib_target *t)
 	return t->kind == IPOIB_TARGET_PATH || ipoib_mcast_sweepable(t);
 }
 
+static bool ctl_is_up(struct ipoib_dev *d)
+{
+	return d->state != IPOIB_DOWN && d->state != IPOIB_GONE;
+}
+
+static bool ctl_sweep_due(struct ipoib_dev *d)
+{
+	return ctl_is_up(d) &&
+	       (!d->sweep_set || !time_before(jiffies, d->sweep_at));
+}
+
 /* Idle paths and groups that nobody sends to any more have to go */
 static void ctl_sweep(struct ipoib_dev *d)
 {
@@ -179,7 +190,7 @@ static void ctl_sweep(struct ipoib_dev *d)
 	unsigned long now = jiffies;
 	LIST_HEAD(victims);
 
-	if (d->sweep_set && time_before(now, d->sweep_at))
+	if (!ctl_sweep_due(d))
 		return;
 
 	spin_lock_bh(&d->tbl_lock);
@@ -336,7 +347,7 @@ static void ctl_recover(struct ipoib_dev *d)
 
 static void ctl_take_steps(struct ipoib_dev *d, u32 steps)
 {
-	bool up = d->state != IPOIB_DOWN && d->state != IPOIB_GONE;
+	bool up = ctl_is_up(d);
 
 	if (steps & IPOIB_STEP_IDENTITY && ctl_refresh_identity(d)) {
 		ctl_publish(d);
@@ -366,16 +377,23 @@ static void ctl_take_steps(struct ipoib_dev *d, u32 steps)
 		ctl_recover(d);
 }
 
+/*
+ * Also while there is no port to send by: what was due when it went away has
+ * to be let go of, or the worker would be called for it for ever.
+ */
 static void ctl_run_targets(struct ipoib_dev *d)
 {
-	ipoib_mcast_run(d);
 	ipoib_target_wake_later(d, false);
 	ipoib_target_visit_todo(d, ctl_step);
 	ipoib_target_run_lines(d);
-	/* the broadcast group may just have become ready */
-	ipoib_mcast_run(d);
 	ctl_sweep(d);
+}
 
+static void ctl_run_groups(struct ipoib_dev *d)
+{
+	if (d->state != IPOIB_JOINING && d->state != IPOIB_LIVE)
+		return;
+	ipoib_mcast_run(d);
 	if (d->mcast.ready && (d->state == IPOIB_JOINING ||
 			       d->mcast.mtu != READ_ONCE(d->published_mtu)))
 		ctl_publish(d);
@@ -424,10 +442,10 @@ static void ctl_work(struct work_struct *work)
 
 	steps = ipoib_policy_plan(d->state, events);
 	ctl_take_steps(d, steps);
-	if (d->state == IPOIB_JOINING || d->state == IPOIB_LIVE)
-		ctl_run_targets(d);
-	else
-		ipoib_target_visit_todo(d, ctl_step);
+	ctl_run_groups(d);
+	ctl_run_targets(d);
+	/* the broadcast group may just have become ready */
+	ctl_run_groups(d);
 	ipoib_cm_run(d);
 	ctl_explain(d);
 	ipoib_ah_reap(d);
