@@ -440,6 +440,10 @@ static void ctl_work(struct work_struct *work)
 		d->restart_failed = false;
 	}
 
+	/* nobody tells of a new subnet prefix alone: look now and then */
+	if (ctl_sweep_due(d))
+		events |= IPOIB_EV_GID;
+
 	steps = ipoib_policy_plan(d->state, events);
 	ctl_take_steps(d, steps);
 	ctl_run_groups(d);

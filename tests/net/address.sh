@@ -63,6 +63,8 @@ is "its child too" "$(address "$child" | cut -c 37-)" "$GUID"
 is "the permanent address stays" "$(ethtool -P "$T_IF_A")" "Permanent address: $mine"
 is "kind of address: set" "$(cat "/sys/class/net/$T_IF_A/addr_assign_type")" 3
 
+interval=$(sysctl -n net.ipv4.neigh.default.gc_interval)
+sysctl -qw net.ipv4.neigh.default.gc_interval=2
 check "up" ip link set "$T_IF_A" up
 if [ "$T_DRIVER" = ours ]; then
 	check "it says what it waits for" wait_for 10 has_reason "$T_IF_A" "GUID ${GUID//:/}"
@@ -72,7 +74,12 @@ check_not "no carrier" carrier_a
 check "the port gets the GUID" ctl set vib0:1 guid 1 "0x${GUID//:/}"
 if [ "$T_DRIVER" = ours ]; then
 	check "it goes on" wait_for 10 has_reason "$T_IF_A" "broadcast group"
+	# of which nobody tells
+	ctl set vib0:1 guid 1 0
+	check "the port loses it again, which is noticed" wait_for 20 has_reason "$T_IF_A" "GUID ${GUID//:/}"
+	check "by the child as well" wait_for 20 has_reason "$child" "GUID ${GUID//:/}"
 fi
+sysctl -qw "net.ipv4.neigh.default.gc_interval=$interval"
 
 check "down again" ip link set "$T_IF_A" down
 check "back to the first GUID" ip link set "$T_IF_A" address "$head:$guid"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# News of the port: P_Keys that come, go and move, LIDs, client re-register, storms; and P_Keys and the
-# subnet prefix as the SM changes them.
+# News of the port: P_Keys that come, go and move, LIDs, prefixes, client re-register, storms, and none at
+# all; and P_Keys and the subnet prefix as the SM changes them.
 #
 #	A (root namespace)			B (namespace b)
 #	ib0 --- vib0:1 --- switch --- vib0:2 --- ib1
@@ -32,6 +32,12 @@ brd_pkey()
 pkey_is()
 {
 	[ "$(cat "/sys/class/net/$1/pkey")" = "$2" ]
+}
+
+# prefix_is a|b PREFIX: that of the GID in the hardware address
+prefix_is()
+{
+	[ 0x"$(on_side "$1" cut -d : -f 5-12 "/sys/class/net/$(lib_parent "$1")/address" | tr -d :)" = "$2" ]
 }
 
 # Where a P_Key stands in the table of port 1
@@ -114,6 +120,65 @@ check "B answers by IPv6 there" wait_for 20 ping_b "$T_IP6_B"
 # the one who spoke from another partition was noticed, as it should be
 vib_reset
 
+# --- what the worker does in rounds, as the neighbour table of the kernel, now of one second
+# rounds SECONDS: a new round begins with an interface
+rounds()
+{
+	local side
+
+	sysctl -qw "net.ipv4.neigh.default.gc_interval=$1"
+	for side in a b; do
+		on_side $side ip link set "$(lib_parent $side)" down
+		on_side $side ip link set "$(lib_parent $side)" up
+	done
+	ip -6 addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
+	in_b ip -6 addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
+	wait_carrier 30 && wait_for 20 ping_b
+}
+
+# works: how often it was called in three seconds
+works()
+{
+	trace_on workqueue/workqueue_execute_start
+	wait_for 3 false
+	trace_off
+	traced -c 'function ctl_work \[ib_ipoib\]'
+}
+
+if [ "$T_DRIVER" = ours ]; then
+	interval=$(sysctl -n net.ipv4.neigh.default.gc_interval)
+	check "rounds of one second" rounds 1
+	for prefix in 0xfec0000000000017 0xfe80000000000000; do
+		for p in 1 2; do
+			ctl set "vib0:$p" prefix $prefix
+		done
+		# the core tells nobody, and the SM knows only its own prefix
+		for side in a b; do
+			check "prefix $prefix: ${side^} sees it" wait_for 20 prefix_is $side $prefix
+		done
+	done
+	check "the first prefix again: carriers" wait_carrier 40
+	check "and B answers" wait_for 20 ping_b
+
+	if [ -d /sys/kernel/tracing ]; then
+		# one whom the SA does not know: asking for it again is due some time
+		ip neigh replace "${T_IP4_B%.*}.99" dev "$T_IF_A" nud permanent \
+			lladdr "$(sed 's/..$/99/' "/sys/class/net/$T_IF_A/address")"
+		check_not "an unknown port does not answer" ping_b "${T_IP4_B%.*}.99"
+		n=$(works)
+		check "the worker is called now and then ($n times)" [ "$n" -gt 0 ]
+		ctl link vib0:1 down
+		check "port down: no carrier" wait_for 10 no_carrier_a
+		n=$(works)
+		check "and nothing is left to do ($n times)" [ "$n" -lt 20 ]
+		ip neigh del "${T_IP4_B%.*}.99" dev "$T_IF_A"
+		ctl link vib0:1 up
+		check "port up: carrier" wait_carrier 40
+		check "B answers with the port up again" wait_for 20 ping_b
+	fi
+	check "rounds of $interval s again" rounds "$interval"
+fi
+
 # --- storms under load
 start ping -q -f "$T_IP4_B" >/dev/null
 flood=$STARTED
@@ -165,12 +230,6 @@ partitions()
 has_pkey()
 {
 	cat "/sys/class/infiniband/vib0/ports/$1/pkeys/"* 2>/dev/null | grep -qix "$2"
-}
-
-# prefix_is a|b PREFIX: that of the GID in the hardware address
-prefix_is()
-{
-	[ 0x"$(on_side "$1" cut -d : -f 5-12 "/sys/class/net/$(lib_parent "$1")/address" | tr -d :)" = "$2" ]
 }
 
 no_pkey()
