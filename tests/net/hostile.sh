@@ -55,6 +55,17 @@ first_word()
 	echo "${1%% *}"
 }
 
+# why BEFORE COMMAND...: what a command that fails says behind these words
+why()
+{
+	local before=$1 out
+	shift
+
+	out=$("$@" 2>&1) && echo "it did not fail: $out" && return
+	[[ $out != *"$before"* ]] || out=${out##*"$before"}
+	head -n 1 <<<"$out"
+}
+
 answers()
 {
 	check "$1: B answers" wait_for 30 ping_b
@@ -80,7 +91,7 @@ lengths()
 		is "a child with an address of $size octets" "$(first_word "$got")" EINVAL
 	done
 	got=$(nl set if="$T_IF_A" address="${other:0:66}")
-	check "an address of 33 octets is refused" [ "$(first_word "$got")" != OK ]
+	is "an address of 33 octets" "$(first_word "$got")" EINVAL
 	for size in 0 1 6 19; do
 		got=$(nl set if="$T_IF_A" broadcast="$(zeros "$size")")
 		is "a broadcast address of $size octets" "$(first_word "$got")" EINVAL
@@ -129,9 +140,10 @@ moderation()
 	local nth
 
 	for nth in 1 2; do
-		ctl failop modify_cq "$nth" 1 22
-		check_not "moderation that fails at queue $nth is refused" \
-			ethtool -C "$T_IF_A" rx-usecs 7 rx-frames 3 tx-usecs 5 tx-frames 4
+		ctl failop modify_cq "$nth" 1 5
+		is "moderation that fails at queue $nth is refused with the error of the HCA" \
+			"$(why "netlink error: " ethtool -C "$T_IF_A" rx-usecs 7 rx-frames 3 tx-usecs 5 tx-frames 4)" \
+			"Input/output error"
 		is "and changes nothing" "$(ethtool -c "$T_IF_A" | grep -c ': *[1-9]')" 0
 		ctl failop clear
 	done
@@ -171,9 +183,21 @@ loads()
 	wait_for 40 ping_b
 }
 
+# error_of NAME VALUE: the error of a value that a parameter cannot have
+error_of()
+{
+	case $1 in *conn_idle|max_conn_qp) [ "${2#-}" = "$2" ] || { echo EINVAL; return; } ;; esac
+	case ${2#-} in
+	""|*[!0-9]*) echo EINVAL ;;
+	*) echo ERANGE ;;
+	esac
+}
+
+declare -A words=([EINVAL]="Invalid argument" [ERANGE]="Numerical result out of range")
+
 parameters()
 {
-	local name wrong before
+	local name wrong before error
 
 	check "all parameters 0" loads 0 0
 	check "all parameters 1" loads 1 1
@@ -183,7 +207,9 @@ parameters()
 	for name in send_queue_size recv_queue_size max_nonsrq_conn_qp max_conn_qp conn_idle \
 		    accepted_conn_idle; do
 		for wrong in 4294967296 99999999999999999999 -99999999999 x 1x ""; do
-			check_not "$name: '$wrong' is refused" modprobe ib_ipoib "$name=$wrong"
+			error=$(error_of "$name" "$wrong")
+			is "$name: '$wrong' is refused" "$(why "'ib_ipoib': " modprobe ib_ipoib "$name=$wrong")" \
+				"${words[$error]}"
 		done
 	done
 	check_not "and nothing is loaded" [ -e /sys/module/ib_ipoib ]
@@ -192,8 +218,8 @@ parameters()
 	for name in max_conn_qp conn_idle accepted_conn_idle; do
 		before=$(cat "$PARAMETERS/$name")
 		for wrong in -1 4294967296 x; do
-			check_not "$name: '$wrong' is refused by the file, too" \
-				[ "$(poke write "$PARAMETERS/$name" "$wrong")" = OK ]
+			is "$name: '$wrong' is refused by the file, too" \
+				"$(poke write "$PARAMETERS/$name" "$wrong")" "$(error_of "$name" "$wrong")"
 		done
 		is "$name is as it was" "$(cat "$PARAMETERS/$name")" "$before"
 	done
