@@ -128,8 +128,8 @@ rounds()
 
 	sysctl -qw "net.ipv4.neigh.default.gc_interval=$1"
 	for side in a b; do
-		on_side $side ip link set "$(lib_parent $side)" down
-		on_side $side ip link set "$(lib_parent $side)" up
+		on_side "$side" ip link set "$(lib_parent "$side")" down
+		on_side "$side" ip link set "$(lib_parent "$side")" up
 	done
 	ip -6 addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
 	in_b ip -6 addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
