@@ -11,7 +11,8 @@
 #	vib0 port 1 ----- switch ----- vib0 port 2
 #
 # The same file judges both drivers. They may differ in one place only, see flags below.
-# On the debug kernel, where everything is ten times slower, the amounts are smaller.
+# On the debug kernel, where everything is ten times slower, the amounts are smaller, and what an
+# interface is called is not looked at again.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
@@ -363,9 +364,11 @@ test_unload()
 	check "traffic after loading again" wait_for 20 answers
 }
 
-for part in identity ping sizes streams multicast children faults unload; do
+parts=(identity ping sizes streams multicast children faults unload)
+[ "$T_KERNEL" != debug ] || parts=("${parts[@]:1}")
+for part in "${parts[@]}"; do
 	note "$part, after $SECONDS s"
-	test_$part
+	"test_$part"
 done
 note "after $SECONDS s"
 done_testing
