@@ -7,7 +7,7 @@
 #
 #	tests/vm/run [--driver stock] [--kernel debug] --no-sm --timeout 600 tests/net/sa.sh [PART...]
 #
-# The parts misbehave, prefix, lmc and dead are run by hand.
+# The parts misbehave, prefix, lmc and dead take as long as the others together: all but these if none is named.
 
 # many functions are called by name only, as arguments of check and wait_for
 # shellcheck disable=SC2317
