@@ -175,6 +175,12 @@ member()
 
 # --- packets and counters over a command
 
+# zeros N: that many octets, in hex
+zeros()
+{
+	printf '%*s' $((2 * $1)) "" | tr ' ' 0
+}
+
 # sniffed a|b raw|dgram COMMAND...: what a packet socket there sees until COMMAND ends
 sniffed()
 {
@@ -232,6 +238,17 @@ exists()
 gone()
 {
 	! exists "$1"
+}
+
+# sm_silent: OpenSM hears everything and answers nothing; sm_talks: it does again
+sm_silent()
+{
+	kill -STOP "$(sm_pid)"
+}
+
+sm_talks()
+{
+	kill -CONT "$(sm_pid)"
 }
 
 # sm_anew [OPTION...]: another OpenSM, which remembers no LIDs, groups and requests of the last one

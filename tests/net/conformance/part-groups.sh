@@ -60,17 +60,6 @@ part_groups_age()
 	restart_a
 }
 
-# sm_silent: OpenSM hears everything and answers nothing; sm_talks: it does again
-sm_silent()
-{
-	kill -STOP "$(sm_pid)"
-}
-
-sm_talks()
-{
-	kill -CONT "$(sm_pid)"
-}
-
 part_groups_parking()
 {
 	local group=ff12:401b:ffff:0:0:0:f08:103 before

@@ -3,12 +3,6 @@
 #
 # Packet sockets: the header of 24 octets, addresses of 20, and whatever else a program may say.
 
-# zeros N: that many octets, in hex
-zeros()
-{
-	printf '%*s' $((2 * $1)) "" | tr ' ' 0
-}
-
 part_packet_sizes()
 {
 	local addr arp packet

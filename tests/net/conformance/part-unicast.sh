@@ -25,13 +25,13 @@ part_unicast_parking()
 	quiet_ipv6 1
 	ip neigh replace 10.77.0.99 lladdr "$(peer_address 21)" dev "$T_IF_A"
 	before=$(counter_a tx_dropped)
-	kill -STOP "$(sm_pid)"
+	sm_silent
 	differs "A21 of 10 packets that wait for a path, dropped at once" \
 		"$(poke udp 10.77.0.99 9 10 10 "$T_IF_A" tx_dropped)" 7 0 \
 		"bytes limit what waits, not a number of 3 packets, which a first burst exceeds"
 	check "A22 a path that is asked for is not complete" path_is $gid complete no
 	check "A21 all are dropped when the path is given up" wait_for 20 dropped_are "$before" 10
-	kill -CONT "$(sm_pid)"
+	sm_talks
 	ip neigh del 10.77.0.99 dev "$T_IF_A"
 	quiet_ipv6 0
 }

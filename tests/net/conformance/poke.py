@@ -16,6 +16,8 @@ Small jobs that no shell tool does, for the conformance suite.
     poke.py halens IF raw|dgram ADDRESS-HEX PROTOCOL-HEX DATA-HEX
                                     the same for each HALEN from 0 to 32
     poke.py bound IF raw|dgram DATA-HEX     the same by a bound socket, without any address
+    poke.py tso IF ADDRESS-HEX SIZE MSS     send one TCP packet with SIZE octets of data for the HCA to
+                                    cut into those of MSS octets; prints OK or the error
     poke.py fuzz IF SEED COUNT [vnet|bypass]    send nonsense of many kinds; prints how much went
                                     out: as it is, with offload headers, or past the queue
     poke.py scribble IF SEED COUNT  write nonsense to the files of the driver; prints how much was
@@ -144,6 +146,19 @@ def bound(interface, how, data):
         print(result(sock.send, bytes.fromhex(data)))
 
 
+def tso(interface, address, size, mss):
+    ip = struct.pack('!BBHHHBBH4s4s', 0x45, 0, 40 + int(size), 1, 0, 9, socket.IPPROTO_TCP, 0,
+                     bytes((10, 77, 0, 1)), bytes((10, 77, 0, 50)))
+    tcp = struct.pack('!HHIIBBHHH', 9, 9, 1, 0, 0x50, 0x10, 1000, 0, 0)
+    header = bytes.fromhex(address) + struct.pack('!HH', 0x800, 0) + ip + tcp
+    # its checksum is to be filled in, its kind is TCP over IPv4
+    offload = struct.pack('=BBHHHH', 1, 1, len(header), int(mss), len(header) - len(tcp), 16)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as sock:
+        sock.setsockopt(SOL_PACKET, VNET_HDR, 1)
+        sock.bind((interface, 0x800))
+        print(result(sock.send, offload + header + bytes(int(size))))
+
+
 def nonsense(dice, address):
     """Bytes that look like a frame, more or less."""
     protocol = dice.choice((0x0800, 0x0806, 0x86dd, 0x8035, 0x88ca, 0x88cc, 0, 0xffff))
@@ -225,8 +240,8 @@ def ioctl(interface, seed, count):
 
 
 def main():
-    jobs = {f.__name__: f for f in (write, udp, sniff, member, hold, packet, halens, bound, fuzz,
-                                    scribble, ioctl)}
+    jobs = {f.__name__: f for f in (write, udp, sniff, member, hold, packet, halens, bound, tso,
+                                    fuzz, scribble, ioctl)}
     if len(sys.argv) < 2 or sys.argv[1] not in jobs:
         sys.exit(__doc__)
     jobs[sys.argv[1]](*sys.argv[2:])

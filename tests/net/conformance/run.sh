@@ -26,7 +26,7 @@
 . "$T_ROOT/tests/net/conformance/lib.sh"
 
 PARTS=(module identity joins groups unicast mtu
-	children events links input packet removal rdmacm rdmanetns connected)
+	children events links input packet counters removal rdmacm rdmanetns connected)
 
 case ${1:-all} in
 all) parts=("${PARTS[@]}") ;;
