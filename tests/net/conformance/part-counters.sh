@@ -49,6 +49,8 @@ grew()
 	want=$ours
 	[ "$T_DRIVER" != stock ] || want=$stock
 	wait_for 40 growth_is "$side" "$want"
+	# who it was, should there have been somebody else
+	[ "$grown" = "$want" ] || note "$(traced -v '^#' | tail -n 12)"
 	if [ $# = 3 ]; then
 		is "$name" "$grown" "$want"
 	else
@@ -291,9 +293,20 @@ counters_neighbours()
 	wait_for 20 ping_b
 }
 
-quiet_ipv6 1
+# counters_alone: nothing is left of what others have sent, and nobody speaks by himself
+counters_alone()
+{
+	quiet_ipv6 1
+	ip link set "$T_IF_A" down
+	in_b ip link set "$T_IF_B" down
+	ip link set "$T_IF_A" up
+	in_b ip link set "$T_IF_B" up
+	wait_carrier 30 && counters_neighbours
+}
+
+trace_on skb/kfree_skb
 counters_hw=$(in_b cat "/sys/class/net/$T_IF_B/address" | tr -d :)
-check "B answers" counters_neighbours
+check "B answers" counters_alone
 part_counters_unicast
 part_counters_groups
 part_counters_dropped
@@ -301,6 +314,7 @@ part_counters_failed
 part_counters_received
 part_counters_child
 part_counters_views
+trace_off
 ip neigh flush nud permanent dev "$T_IF_A"
 in_b ip neigh flush nud permanent dev "$T_IF_B"
 quiet_ipv6 0
