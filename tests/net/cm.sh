@@ -365,20 +365,27 @@ toggling()
 	done
 }
 
+# way: how far echoes have come: what A and B have counted of ICMP, and what was dropped by interfaces
+way()
+{
+	{ grep '^Icmp: [0-9]' /proc/net/snmp; in_b grep '^Icmp: [0-9]' /proc/net/snmp; drops; } | xargs
+}
+
 # The mode changes while packets fly: pings, and a stream
 suite_toggle()
 {
-	local overrun lost stream
+	local overrun lost stream way
 
 	connect
 	transfer a $((mb * 2)) >/dev/null &
 	stream=$!
 	overrun=$(vib oracles rx_no_buffer)
+	way=$(way)
 	lost=$(missing toggling)
 	# datagrams have no flow control: beside a stream a receiver that is late may be overrun
 	overrun=$(($(vib oracles rx_no_buffer) - overrun))
 	check "toggle: $toggles times and back; no ping was lost ($lost) that found a buffer ($overrun found none)" \
-		[ "$lost" -le "$overrun" ]
+		[ "$lost" -le "$overrun" ] || note "$way; then $(way)"
 	wait "$stream"
 	is "toggle: TCP meanwhile" "$?" 0
 	check "toggle: nothing is left" wait_for 10 sh -c "! grep -q ' flushing ' $debug/${T_IF_A}_conn"
