@@ -207,13 +207,12 @@ part_dice()
 
 part_management()
 {
-	# OpenSM asks by directed route, so what goes to this LID is ours
-	fault class=smp "dlid=$(lid_b)" method=1 attr=0x11 "do=drop" count=1
-	check_not "a lost request is not answered" timeout 20 smpquery -t 200 nodeinfo "$(lid_b)"
-	is "by the rule" "$(rules hit)" 1
-	check "the next one is" smpquery nodeinfo "$(lid_b)"
-	is "which the rule lets through" "$(rules hit)" 1
+	# OpenSM asks by directed route, so what goes to this LID is ours; who asks may try more than once
+	fault class=smp "dlid=$(lid_b)" method=1 attr=0x11 "do=drop"
+	check_not "lost requests are not answered" timeout 20 smpquery -t 200 nodeinfo "$(lid_b)"
+	check "by the rule" test "$(rules hit)" -ge 1
 	heal
+	check "the next one is" smpquery nodeinfo "$(lid_b)"
 	fault class=smp "do=delay" us=50000
 	check "delayed ones arrive" smpquery nodeinfo -D 0,1,2
 	heal
