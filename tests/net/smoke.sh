@@ -24,7 +24,7 @@
 flags=80
 
 case $T_KERNEL-$T_DRIVER in
-debug-*) flood=50 step=331 stream_mb=2 sum_mb=8 ;;
+debug-*) flood=20 step=997 stream_mb=2 sum_mb=8 ;;
 *-stock) flood=500 step=7 stream_mb=16 sum_mb=64 ;;
 *) flood=2000 step=1 stream_mb=32 sum_mb=128 ;;
 esac
