@@ -104,6 +104,7 @@ b18()
 	check "B18 a P_Key written while the interface appears is not missed" race_pkey
 	sm_start
 	check "B18 carrier" wait_carrier 60
+	check "B18 OpenSM writes no more" wait_for 30 sm_swept
 }
 
 # broadcast_in PKEY: a broadcast address of A in another partition

@@ -72,7 +72,7 @@ start_sm()
 	sm_stop
 	rm -rf "$SM_DIR"
 	sm_start "$@"
-	wait_for 30 logged "SUBNET UP" && wait_for 10 both_active
+	wait_for 30 sm_swept && wait_for 10 both_active
 }
 
 part_subnet()

@@ -144,7 +144,7 @@ part_subnet()
 	: >/run/opensm/log
 	sm_start
 	check "OpenSM brings both ports up" wait_for 60 all_active
-	check "OpenSM says so" wait_for 10 grep -q 'SUBNET UP' /run/opensm/log
+	check "OpenSM says so" wait_for 10 sm_swept
 	took=$(sweep_time)
 	note "from MASTER to SUBNET UP: $took s"
 	check "within a second" awk -v t="${took:-9}" 'BEGIN { exit !(t <= 1) }'

@@ -36,6 +36,7 @@ sm_start()
 	gid=${gid#*:*:*:*:}
 	gid=0x${gid//:/}
 	mkdir -p "$SM_DIR/cache"
+	rm -f "$SM_DIR/log"
 	cat >"$SM_DIR/conf" <<-END
 	log_file $SM_DIR/log
 	force_log_flush TRUE
@@ -86,6 +87,12 @@ sm_reload()
 	local pid
 
 	pid=$(sm_pid) && kill -HUP "$pid"
+}
+
+# sm_swept: its first sweep is over, and with it all that it writes to a new port
+sm_swept()
+{
+	grep -qs "SUBNET UP" "$SM_DIR/log"
 }
 
 # sm_ports_active: every port with a cable is ACTIVE (and there is one)

@@ -255,7 +255,7 @@ sm_talks()
 sm_anew()
 {
 	sm_stop
-	rm -rf "$SM_DIR/cache" "$SM_DIR/log"
+	rm -rf "$SM_DIR/cache"
 	sm_start "$@"
 }
 

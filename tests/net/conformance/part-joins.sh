@@ -11,7 +11,7 @@ listen()
 {
 	# one thread takes the requests, so that they come in the order of their headers
 	sm_anew -D 0x2b -d 2
-	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
+	wait_for 30 sm_swept
 	wait_carrier 40
 }
 
@@ -199,7 +199,7 @@ part_joins_retry()
 	ip link set "$T_IF_A" down
 	in_b ip link set "$T_IF_B" down
 	sm_anew -D 0x2b -d 2
-	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
+	wait_for 30 sm_swept
 	forget
 	ip link set "$T_IF_A" up
 	check "A10 without a broadcast group it is asked for again and again" \

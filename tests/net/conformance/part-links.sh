@@ -75,7 +75,7 @@ part_links_address()
 
 	gid0=$(gid_of 1)
 	sm_anew -D 0x2b -d 2
-	wait_for 30 grep -qs "SUBNET UP" "$SM_DIR/log"
+	wait_for 30 sm_swept
 	ip link set "$T_IF_A" up
 	wait_for 3 carrier_a
 	check "A55 a GUID that the port does not have: no carrier" no_carrier_a
