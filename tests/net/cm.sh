@@ -306,6 +306,9 @@ suite_broken()
 {
 	local qpn before
 
+	# without what an earlier connection has taught A about this peer
+	modes datagram
+	wait_for 10 gone a to
 	connect
 	qpn=$(own_qpn a to)
 	before=$(count a broken)
