@@ -39,7 +39,7 @@ part_second()
 part_fatal()
 {
 	check "a second HCA" plug vib1 10.88.0.1/24
-	check "it reaches B" ping -q -c 1 -W 2 10.88.0.2
+	check "it reaches B" wait_for 10 ping -q -c 1 -W 2 10.88.0.2
 	start ping -q -i 0.01 10.88.0.2 >/dev/null 2>&1
 	check "it dies" ctl hca del vib1 fatal
 	check "the first one works" ping -q -c 3 -i 0.2 -W 2 "$T_IP4_B"
