@@ -85,6 +85,8 @@ b04_many()
 {
 	local member before begun=$SECONDS
 
+	# there OpenSM and the program that joins are too slow for so many
+	[ "$T_KERNEL" != debug ] || { skip "B04 1500 groups" "too many for the debug kernel"; return; }
 	before=$(join_complaints)
 	join_start "B04 1500 groups" 1500
 	member=$STARTED
