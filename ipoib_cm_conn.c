@@ -200,13 +200,28 @@ static struct ipoib_conn *conn_alloc(struct ipoib_dev *d, bool active,
 	return c;
 }
 
+/*
+ * A peer may name another queue pair in each ARP: there is an end to those that
+ * we ask for.  Lock of the target held.
+ */
+static bool conn_is_full(const struct ipoib_target *t)
+{
+	const struct ipoib_conn *c;
+	unsigned int n = 0;
+
+	hlist_for_each_entry(c, &t->conns, link)
+		n++;
+	return n >= IPOIB_CM_PER_PEER;
+}
+
 /**
  * ipoib_conn_make - want a connection
  * @t: target of the peer's port
  * @qpn: its UD queue pair
  *
  * Context: transmit, RCU read side, transmit queue lock held.
- * Return: the connection, which the worker will ask for, or NULL.
+ * Return: the connection, which the worker will ask for, or NULL, also if there
+ * are 64 to this port.
  */
 struct ipoib_conn *ipoib_conn_make(struct ipoib_target *t, u32 qpn)
 {
@@ -223,7 +238,7 @@ struct ipoib_conn *ipoib_conn_make(struct ipoib_target *t, u32 qpn)
 	ipoib_conn_be_patient(c);
 
 	spin_lock_bh(&t->lock);
-	if (t->dead) {
+	if (t->dead || conn_is_full(t)) {
 		spin_unlock_bh(&t->lock);
 		kfree(c);
 		return NULL;

@@ -235,13 +235,23 @@ suite_frames()
 # All from one port: it cannot have all connections that there are
 suite_crowd()
 {
-	local accepted
+	local accepted i asked
 
 	check "crowd: requests of one port" foe req n=500 peers=0 sid="$(sid)" seed=300 timeout=18 retries=15
 	check "crowd: most are refused" wait_for 20 grown_to refused 400
 	accepted=$(accepted)
 	check "crowd: $accepted are granted" [ "$accepted" -gt 0 -a "$accepted" -le 64 ]
 	check "crowd: B answers" ping_b
+
+	# nor does A ask one port for more, whatever queue pairs are told to be there
+	for i in $(seq 100); do
+		know_foe "$((700000 + i))"
+		echo >"/dev/udp/$dest/9"
+	done
+	asked=$(grep -c "^to " "$conn_a")
+	check "crowd: $asked are asked for" [ "$asked" -ge 60 -a "$asked" -le 64 ]
+	ip neigh del "$dest" dev "$T_IF_A"
+	check "crowd: B still answers" ping_b
 	ip link set "$T_IF_A" down
 	up_a
 }
