@@ -998,11 +998,15 @@ int ipoib_conn_accept(struct ipoib_dev *d, struct ib_cm_id *id,
 	err = conn_make_qp(c);
 	if (err)
 		goto err_admit;
+	/*
+	 * A REP that nobody answers is told of beside this callback, as soon as
+	 * the peer wants.  Until it has been sent there is nothing to tell.
+	 */
+	id->context = c;
+	id->cm_handler = conn_handler;
 	err = conn_answer(c, id, req);
 	if (err)
 		goto err_qp;
-	id->cm_handler = conn_handler;
-	id->context = c;
 	c->id = id;
 	conn_count(c, &d->cm.count.accepted);
 	conn_hand_over(c, 0);
