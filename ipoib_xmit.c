@@ -203,7 +203,8 @@ static void xmit_one(struct ipoib_dev *d, struct sk_buff *skb,
 	return;
 
 flush:
-	if (!more)
+	/* a queue that a connection has stopped brings no last packet */
+	if (!more || netif_xmit_stopped(d->txq.nq))
 		ipoib_tx_flush(&d->txq);
 }
 
