@@ -574,7 +574,8 @@ void ipoib_cm_sweep(struct ipoib_dev *d, unsigned long gc)
 
 	while ((c = cm_next(cm, &cm->active))) {
 		if (cm_is_idle(c, gc)) {
-			cm->count.idle++;
+			/* others are merely forgotten */
+			cm->count.idle += c->state == IPOIB_CONN_LIVE;
 			ipoib_conn_unlink(c);
 		}
 		ipoib_conn_put(c);
