@@ -46,8 +46,21 @@ pkey_slot()
 	grep -lix "$1" /sys/class/infiniband/vib0/ports/1/pkeys/* | head -n 1 | sed 's|.*/||'
 }
 
+# joined_anew: all groups of which the interface is a member, once more
+joined_anew()
+{
+	[ "$(traced -o "ipoib_join: $T_IF_A ff12:[^ ]* status 0\$" | sort -u | wc -l)" -ge \
+		"$(grep -c 'send_only: *no' "/sys/kernel/debug/ipoib/${T_IF_A}_mcg")" ]
+}
+
 # --- client re-register: groups again, carrier stays
 carriers=$(cat "/sys/class/net/$T_IF_A/carrier_changes")
+if [ "$T_DRIVER" = ours ]; then
+	check "joins are recorded" trace_on ipoib_join
+	ctl set vib0:1 rereg
+	check "all groups are joined again" wait_for 10 joined_anew
+	trace_off
+fi
 for _ in 1 2 3 4 5; do
 	ctl set vib0:1 rereg
 	ping_b "$T_IP4_B" >/dev/null
