@@ -321,7 +321,7 @@ part_alias()
 		/sys/kernel/debug/vib/sa_groups)
 	is "the broadcast group has two members" "$members" 2
 	if [ "$T_DRIVER" = ours ]; then
-		# that it has gone is not looked for
+		# by itself that is noticed in the next round only
 		ctl set vib0:1 guid 1 0
 		ctl set vib0:1 rereg
 		check "without the GUID there is no carrier" wait_for 10 eval '! carrier_a'
