@@ -249,7 +249,7 @@ suite_crowd()
 		echo >"/dev/udp/$dest/9"
 	done
 	asked=$(grep -c "^to " "$conn_a")
-	check "crowd: $asked are asked for" [ "$asked" -ge 60 -a "$asked" -le 64 ]
+	check "crowd: $asked are asked for" [ "$asked" -ge 30 -a "$asked" -le 64 ]
 	ip neigh del "$dest" dev "$T_IF_A"
 	check "crowd: B still answers" ping_b
 	ip link set "$T_IF_A" down

@@ -48,7 +48,8 @@ suite_few()
 	check "B49 B was refused" [ "$(numbers rejected <"$conn_b")" -gt "$rejected" ]
 	check "B49 TCP from B" transfer b 2
 	check "B49 TCP from A" transfer a 2
-	is "B49 all that while they were taken" "$(accepted)" "$FEW"
+	# one that nothing comes by is ended after 30 s, which may not be enough there
+	[ "$T_KERNEL" = debug ] || is "B49 all that while they were taken" "$(accepted)" "$FEW"
 	is "B49 none has shared buffers" "$(cat /sys/kernel/debug/vib/vib0/srqs)" ""
 	ip link set "$T_IF_A" down
 	up_a
