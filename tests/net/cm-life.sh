@@ -138,9 +138,10 @@ suite_dials()
 	check "dials: nothing is left of any" children_rest "$queues"
 	is "dials: the fabric holds what it held" "$(objects)" "$held"
 	bytes=$(($(kmalloc_bytes) - bytes))
-	# half of a kilobyte for each connection, beside what others take
-	check "dials: after $dials of both ends memory has not grown ($bytes bytes)" \
-		[ "$bytes" -lt $((1024 * dials + 524288)) ]
+	# half of a kilobyte for each connection, beside what others take; the debug kernel keeps what was freed
+	[ "$T_KERNEL" = debug ] ||
+		check "dials: after $dials of both ends memory has not grown ($bytes bytes)" \
+			[ "$bytes" -lt $((1024 * dials + 524288)) ]
 	pairs_delete
 	is "dials: without the children, what it held before" "$(objects)" "$before"
 }
