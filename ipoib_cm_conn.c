@@ -202,14 +202,14 @@ static struct ipoib_conn *conn_alloc(struct ipoib_dev *d, bool active,
 
 /*
  * A peer may name another queue pair in each ARP: there is an end to those that
- * we ask for.  Lock of the target held.
+ * we ask for.  RCU read side; transmit alone adds any.
  */
 static bool conn_is_full(const struct ipoib_target *t)
 {
 	const struct ipoib_conn *c;
 	unsigned int n = 0;
 
-	hlist_for_each_entry(c, &t->conns, link)
+	hlist_for_each_entry_rcu(c, &t->conns, link)
 		n++;
 	return n >= IPOIB_CM_PER_PEER;
 }
@@ -229,6 +229,8 @@ struct ipoib_conn *ipoib_conn_make(struct ipoib_target *t, u32 qpn)
 	struct ipoib_conn *c;
 	unsigned long flags;
 
+	if (conn_is_full(t))
+		return NULL;
 	c = conn_alloc(d, true, GFP_ATOMIC);
 	if (!c)
 		return NULL;
@@ -238,7 +240,7 @@ struct ipoib_conn *ipoib_conn_make(struct ipoib_target *t, u32 qpn)
 	ipoib_conn_be_patient(c);
 
 	spin_lock_bh(&t->lock);
-	if (t->dead || conn_is_full(t)) {
+	if (t->dead) {
 		spin_unlock_bh(&t->lock);
 		kfree(c);
 		return NULL;

@@ -118,9 +118,13 @@ static struct sk_buff *cm_tx_next(struct ipoib_conn *c)
 	return skb;
 }
 
-/* The stack has to wait for this peer; transmit queue lock held */
+/*
+ * The stack has to wait for this peer; transmit queue lock held.  A burst ends
+ * here, and nothing rings the doorbell for its datagrams any more.
+ */
 static void cm_tx_stop(struct ipoib_conn *c)
 {
+	ipoib_tx_flush(&c->dev->txq);
 	netif_tx_stop_queue(c->dev->txq.nq);
 	if (c->stops)
 		return;

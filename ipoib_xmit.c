@@ -203,8 +203,7 @@ static void xmit_one(struct ipoib_dev *d, struct sk_buff *skb,
 	return;
 
 flush:
-	/* a queue that a connection has stopped brings no last packet */
-	if (!more || netif_xmit_stopped(d->txq.nq))
+	if (!more)
 		ipoib_tx_flush(&d->txq);
 }
 
