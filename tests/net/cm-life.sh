@@ -139,9 +139,12 @@ suite_dials()
 	is "dials: the fabric holds what it held" "$(objects)" "$held"
 	bytes=$(($(kmalloc_bytes) - bytes))
 	# half of a kilobyte for each connection, beside what others take; the debug kernel keeps what was freed
-	[ "$T_KERNEL" = debug ] ||
+	if [ "$T_KERNEL" = debug ]; then
+		skip "dials: memory after $dials of both ends" "kmemleak looks for it"
+	else
 		check "dials: after $dials of both ends memory has not grown ($bytes bytes)" \
 			[ "$bytes" -lt $((1024 * dials + 524288)) ]
+	fi
 	pairs_delete
 	is "dials: without the children, what it held before" "$(objects)" "$before"
 }
@@ -205,7 +208,7 @@ suite_handover()
 	pings_start 20000
 	kill -9 "$(sm_pid)"
 	check "handover: the second one takes over" wait_for 60 sm_master_is 2
-	check "handover: and asks to register again" wait_for 30 grep -q "SUBNET UP" "$SM_SECOND/log"
+	check "handover: and asks to register again" wait_for 30 sm_swept "$SM_SECOND/log"
 	sm_start -p 8
 	check "handover: the first one comes back and takes over" wait_for 60 sm_master_is 1
 	check "handover: all of it is up" wait_for 30 sm_ports_active

@@ -72,6 +72,13 @@ mtu_is()
 	[ "$(side "$1" cat "/sys/class/net/$(dev_of "$1")/mtu")" = "$2" ]
 }
 
+# A has none to B, nor any memory of one
+disconnect()
+{
+	modes datagram
+	wait_for 10 gone a to
+}
+
 # Both sides know each other and have a connection
 connect()
 {
@@ -120,8 +127,7 @@ suite_data()
 {
 	local size psns
 
-	modes datagram
-	wait_for 20 gone a to && wait_for 20 gone b to
+	disconnect && wait_for 20 gone b to
 	capture_start a vib0:1
 	modes connected
 	check "data: a connection each way" wait_for 20 \
@@ -231,8 +237,9 @@ suite_crowd()
 	done
 	wait "$STARTED"
 	is "crowd: all was sent" "$?" 0
-	# the debug kernel may be too slow at sending
-	if [ "$T_KERNEL" != debug ] || stack_waited; then
+	if [ "$T_KERNEL" = debug ] && ! stack_waited; then
+		skip "crowd: the stack had to wait" "the debug kernel may be too slow at sending"
+	else
 		check "crowd: the stack had to wait" stack_waited
 	fi
 	note "when completions came $ms ms late"
@@ -264,8 +271,7 @@ suite_refuse()
 {
 	local was before
 
-	modes datagram
-	wait_for 10 gone a to
+	disconnect
 	was=$(cat "$params/max_conn_qp")
 	before=$(count a asked_for)
 	echo 0 >"$params/max_conn_qp"
@@ -312,8 +318,7 @@ suite_broken()
 	local qpn before
 
 	# without what an earlier connection has taught A about this peer
-	modes datagram
-	wait_for 10 gone a to
+	disconnect
 	connect
 	qpn=$(own_qpn a to)
 	before=$(count a broken)
@@ -405,8 +410,7 @@ suite_toggle()
 	wait "$stream"
 	is "toggle: TCP meanwhile" "$?" 0
 	check "toggle: nothing is left" wait_for 10 sh -c "! grep -q ' flushing ' $debug/${T_IF_A}_conn"
-	modes datagram
-	check "toggle: all ended" wait_for 10 gone a to
+	check "toggle: all ended" disconnect
 }
 
 suite_link()

@@ -79,7 +79,7 @@
 #	transfer a|b MB [4|6]	send MB megabytes by TCP from that side to the other; true if the
 #				SHA-256 of what came is that of what went
 #
-# OpenSM, see tests/vm/sm.sh: sm_start, sm_stop, sm_restart, sm_reload, sm_running, sm_pid
+# OpenSM, see tests/vm/sm.sh: sm_start, sm_stop, sm_restart, sm_reload, sm_running, sm_pid, sm_swept
 #	sm_on_node2 FUNCTION...		one of them in node 2, as: sm_on_node2 sm_start
 #	sm_second		another one, at port 2 and of priority 2; $STARTED is its process id, its log is
 #				$SM_SECOND/log

@@ -57,7 +57,7 @@ part_handover()
 	check "a stream is under way" wait_for 20 sh -c "[ \$(cat /sys/class/net/$T_IF_A/statistics/tx_packets) -gt 2000 ]"
 	kill -9 "$(sm_pid)"
 	check "the second one takes over" wait_for 60 sm_master_is 2
-	check "and asks to register again" wait_for 30 grep -q "SUBNET UP" $SM_SECOND/log
+	check "and asks to register again" wait_for 30 sm_swept "$SM_SECOND/log"
 	sm_start -p 8
 	check "the first one comes back and takes over" wait_for 60 sm_master_is 1
 	stream_end

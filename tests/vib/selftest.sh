@@ -141,7 +141,6 @@ part_subnet()
 	ctl link vib0:1 bounce
 	ctl link vib0:2 bounce
 	is "ports wait in INIT without a manager" "$(port_state 1) $(port_state 2)" "INIT INIT"
-	: >/run/opensm/log
 	sm_start
 	check "OpenSM brings both ports up" wait_for 60 all_active
 	check "OpenSM says so" wait_for 10 sm_swept

@@ -89,10 +89,10 @@ sm_reload()
 	pid=$(sm_pid) && kill -HUP "$pid"
 }
 
-# sm_swept: its first sweep is over, and with it all that it writes to a new port
+# sm_swept [LOG]: its first sweep is over, and with it all that it writes to a new port
 sm_swept()
 {
-	grep -qs "SUBNET UP" "$SM_DIR/log"
+	grep -qs "SUBNET UP" "${1:-$SM_DIR/log}"
 }
 
 # sm_ports_active: every port with a cable is ACTIVE (and there is one)
