@@ -157,15 +157,16 @@ u32 ipoib_policy_mtu(u32 wish, u32 port_mtu, u32 group_mtu)
  * @asked: IP MTU set by the administrator
  * @limit: largest IP MTU possible at this moment
  *
- * Asking for the most that is possible is no wish of its own: the interface
- * then follows the group when that grows or shrinks.
+ * Asking for just what is possible is no wish of its own: the interface then
+ * follows the group when that grows or shrinks.  More is: it comes true as far
+ * as the group lets it.
  *
  * Context: any.
  * Return: the wish to keep, 0 for none.
  */
 u32 ipoib_policy_mtu_wish(u32 asked, u32 limit)
 {
-	return asked < limit ? asked : 0;
+	return asked == limit ? 0 : asked;
 }
 
 /**

@@ -312,7 +312,8 @@ struct follow_row {
 static const struct follow_row follow_rows[] = {
 	{ "all of a 2K group follows it up", 2044, 2048, 4096, 4092 },
 	{ "all of a 4K group follows it down", 4092, 4096, 2048, 2044 },
-	{ "more than a 2K group follows it up", 4000, 2048, 4096, 4092 },
+	{ "more than a 2K group comes true under a larger one", 4000, 2048, 4096, 4000 },
+	{ "and not before", 4000, 2048, 2048, 2044 },
 	{ "one less sticks", 2043, 2048, 4096, 2043 },
 	{ "a small one sticks", 1500, 2048, 4096, 1500 },
 	{ "a small one gives way to a smaller group", 1500, 2048, 1024, 1020 },
