@@ -325,6 +325,7 @@ static void ctl_restart(struct ipoib_dev *d)
 {
 	int err;
 
+	d->restart_failed = false;
 	ipoib_cm_restart(d);
 	ipoib_ib_stop(d);
 	if (!d->pkey_found)
@@ -739,7 +740,8 @@ void ipoib_ctl_fini(struct ipoib_dev *d)
 	mutex_unlock(&d->ctl_mutex);
 
 	wait_event(d->async_idle, ctl_async_idle(d));
-	cancel_delayed_work_sync(&d->ctl_work);
+	/* files in sysfs and debugfs are still there to write to */
+	disable_delayed_work_sync(&d->ctl_work);
 
 	mutex_lock(&d->ctl_mutex);
 	ipoib_target_visit_todo(d, ctl_step);
@@ -766,6 +768,24 @@ static u32 ctl_event_bits(enum ib_event_type event)
 }
 
 /**
+ * ipoib_ctl_news - a port has news for its interface and the children of that
+ * @d: parent
+ * @events: mask of IPOIB_EV_*
+ *
+ * Context: any.
+ */
+void ipoib_ctl_news(struct ipoib_dev *d, u32 events)
+{
+	struct ipoib_dev *child;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(child, &d->children, sibling)
+		ipoib_kick(child, events);
+	rcu_read_unlock();
+	ipoib_kick(d, events);
+}
+
+/**
  * ipoib_ctl_ib_event - the InfiniBand device has news
  * @handler: inside struct ipoib_hca
  * @event: what happened, to which port
@@ -778,7 +798,7 @@ void ipoib_ctl_ib_event(struct ib_event_handler *handler,
 	struct ipoib_hca *hca = container_of(handler, struct ipoib_hca,
 					     handler);
 	u32 bits = ctl_event_bits(event->event);
-	struct ipoib_dev *d, *child;
+	struct ipoib_dev *d;
 
 	if (!bits)
 		return;
@@ -787,10 +807,6 @@ void ipoib_ctl_ib_event(struct ib_event_handler *handler,
 		if (d->port != event->element.port_num)
 			continue;
 		ipoib_dbg(d, "event: %s\n", ib_event_msg(event->event));
-		rcu_read_lock();
-		list_for_each_entry_rcu(child, &d->children, sibling)
-			ipoib_kick(child, bits);
-		rcu_read_unlock();
-		ipoib_kick(d, bits);
+		ipoib_ctl_news(d, bits);
 	}
 }

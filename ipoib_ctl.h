@@ -15,6 +15,7 @@ void ipoib_ctl_set_guid(struct ipoib_dev *d, __be64 guid);
 int ipoib_ctl_open(struct ipoib_dev *d);
 void ipoib_ctl_stop(struct ipoib_dev *d);
 void ipoib_ctl_fini(struct ipoib_dev *d);
+void ipoib_ctl_news(struct ipoib_dev *d, u32 events);
 void ipoib_ctl_ib_event(struct ib_event_handler *handler,
 			struct ib_event *event);
 

@@ -348,7 +348,7 @@ static void ipoib_reconcile(struct ipoib_hca *hca)
 	struct ipoib_dev *d;
 
 	list_for_each_entry(d, &hca->ports, hca_link)
-		ipoib_kick(d, IPOIB_EV_PKEY | IPOIB_EV_GID);
+		ipoib_ctl_news(d, IPOIB_EV_OPEN | IPOIB_EV_PKEY | IPOIB_EV_GID);
 }
 
 static int ipoib_add_one(struct ib_device *ca)

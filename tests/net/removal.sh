@@ -31,6 +31,28 @@ set_up()
 	in_b ip link set "$T_IF_B" up
 }
 
+# restless: files of interfaces that go meanwhile are written to all the time
+restless()
+{
+	local file
+
+	while :; do
+		for file in /sys/class/net/ib*/umcast; do
+			echo 1 >"$file"
+			echo 0 >"$file"
+		done 2>/dev/null
+	done
+}
+
+# early: A is set up as soon as it is there, its port only then, when the driver may not listen to it yet
+early()
+{
+	rmmod ib_ipoib && ctl link vib0:1 down || return
+	start modprobe ib_ipoib
+	until [ -e "/sys/class/net/$T_IF_A" ]; do :; done
+	ip link set "$T_IF_A" up && ctl link vib0:1 up && wait "$STARTED"
+}
+
 check "B answers at first" ping -q -c 1 -W 2 "$T_IP4_B"
 for round in $(seq $rounds); do
 	child_sysfs a "$T_PKEY"
@@ -39,6 +61,8 @@ for round in $(seq $rounds); do
 	in_b ip link set "$T_IF_B.${T_PKEY#0x}" up
 	start ping -q -f "$T_IP4_B" >/dev/null 2>&1
 	flood=$STARTED
+	start restless
+	writer=$STARTED
 	# OpenSM does not notice that its port is gone
 	sm_stop
 	how=
@@ -46,6 +70,7 @@ for round in $(seq $rounds); do
 	check "round $round: HCA removed" timeout 60 sh -c "echo hca del vib0 $how >$T_CTL"
 	check "round $round: all interfaces are gone" no_interfaces
 	stop "$flood"
+	stop "$writer"
 	check "round $round: HCA back" timeout 60 sh -c "echo hca add vib0 ports=2 sw=sw0 >$T_CTL"
 	check "round $round: interfaces back" set_up
 	check_not "round $round: no carrier without SM" carrier_a
@@ -53,4 +78,6 @@ for round in $(seq $rounds); do
 	check "round $round: carrier with SM" wait_carrier 30
 	check "round $round: B answers" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
 done
+check "the driver anew, and at once an interface up" early
+check "its carrier" wait_for 30 carrier_a
 done_testing
