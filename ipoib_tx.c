@@ -141,6 +141,12 @@ static enum skb_drop_reason tx_shape(struct ipoib_txq *txq,
 	return SKB_NOT_DROPPED_YET;
 }
 
+/* Octets of the largest datagram that a packet becomes */
+static u32 tx_octets(const struct sk_buff *skb, u32 hlen)
+{
+	return hlen ? hlen + skb_shinfo(skb)->gso_size : skb->len;
+}
+
 static void tx_fill_wr(struct ipoib_txq *txq, struct ipoib_tx_wr *wr,
 		       struct ipoib_tx_slot *slot, const struct ipoib_ah *ah,
 		       u32 qpn, u32 hlen)
@@ -202,7 +208,7 @@ bool ipoib_tx_send(struct ipoib_txq *txq, struct sk_buff *skb,
 		tx_drop(txq, skb, true, reason);
 		goto dropped;
 	}
-	if (unlikely(!hlen && skb->len > txq->dev->mcast.mtu)) {
+	if (unlikely(tx_octets(skb, hlen) > txq->dev->mcast.mtu)) {
 		tx_drop(txq, skb, false, SKB_DROP_REASON_PKT_TOO_BIG);
 		goto dropped;
 	}
