@@ -255,9 +255,15 @@ static void group_detach(struct ipoib_group *g)
 	g->attached = false;
 }
 
+static bool group_has_ah(const struct ipoib_group *g)
+{
+	return rcu_access_pointer(g->t.ah) || g->t.next_ah;
+}
+
 static bool group_gave_up(const struct ipoib_group *g)
 {
-	return !g->listed && !group_is_bcast(g) &&
+	/* with a handle it still works for all we know: go on, ever slower */
+	return !g->listed && !group_is_bcast(g) && !group_has_ah(g) &&
 	       g->tries >= IPOIB_SENDONLY_TRIES;
 }
 
