@@ -311,10 +311,9 @@ static void group_failed(struct ipoib_group *g, int status)
 		return;
 
 	/* start over when somebody sends again */
-	ipoib_target_purge(&g->t, SKB_DROP_REASON_NEIGH_FAILED);
+	ipoib_target_give_up(&g->t, SKB_DROP_REASON_NEIGH_FAILED);
 	group_start_over(g);
 	g->fallback = false;
-	WRITE_ONCE(g->t.wanted, true);
 }
 
 static int group_use_bcast(struct ipoib_group *g)
@@ -458,14 +457,11 @@ static void group_try(struct ipoib_group *g)
 		return;
 	if (!group_is_bcast(g) && !d->mcast.ready)
 		return;
+	/* given up, or nothing to send: wait for a packet */
 	if (!g->listed && !group_is_bcast(g) && !g->tries &&
-	    !rcu_access_pointer(g->t.ah) && !g->t.next_ah &&
-	    !READ_ONCE(g->t.detoured) &&
-	    skb_queue_empty_lockless(&g->t.parked)) {
-		/* given up, or nothing to send: wait for a packet */
-		WRITE_ONCE(g->t.wanted, true);
+	    !group_has_ah(g) && !READ_ONCE(g->t.detoured) &&
+	    ipoib_target_await(&g->t))
 		return;
-	}
 
 	if (!time_before(jiffies, g->next_try)) {
 		if (!group_may_ask(g))

@@ -171,8 +171,6 @@ static void path_pause(struct ipoib_path *path, int status)
 		pause = IPOIB_PATH_PAUSE_SILENT;
 	path->paused = true;
 	path->next_try = jiffies + pause;
-	/* a packet that comes later asks again */
-	WRITE_ONCE(path->t.wanted, true);
 }
 
 static void path_ask(struct ipoib_path *path)
@@ -211,9 +209,12 @@ static void path_ask(struct ipoib_path *path)
 	ipoib_async_end(d);
 	ipoib_dbg(d, "path query for %pI6 not sent: %pe\n", path->t.gid.raw,
 		  ERR_PTR(id));
-	if (id != -EAGAIN)
-		ipoib_target_purge(&path->t, SKB_DROP_REASON_NEIGH_FAILED);
 	path_pause(path, id);
+	if (id != -EAGAIN)
+		ipoib_target_give_up(&path->t, SKB_DROP_REASON_NEIGH_FAILED);
+	else if (!ipoib_target_await(&path->t))
+		/* what is parked waits for an SM */
+		ipoib_target_later(&path->t, path->next_try);
 }
 
 /* A LID of a port: what a record that was cut short has is 0 */
@@ -268,8 +269,9 @@ static void path_answered(struct ipoib_path *path)
 	 * refuses in its place.  If the port has gone, the stack will notice.
 	 */
 	path->stale = rcu_access_pointer(path->t.ah);
-	ipoib_target_purge(&path->t, SKB_DROP_REASON_NEIGH_FAILED);
 	path_pause(path, err);
+	/* a packet that comes later asks again */
+	ipoib_target_give_up(&path->t, SKB_DROP_REASON_NEIGH_FAILED);
 }
 
 /**
@@ -462,8 +464,11 @@ void ipoib_path_kill(struct ipoib_target *t)
 
 	if (!ipoib_target_kill(t))
 		return;
-	if (path->asking)
+	/* a query that has been answered may be somebody else's by now */
+	spin_lock_bh(&t->lock);
+	if (path->asking && !path->answered)
 		ib_sa_cancel_query(path->query_id, path->query);
+	spin_unlock_bh(&t->lock);
 }
 
 /**

@@ -189,6 +189,43 @@ void ipoib_target_purge(struct ipoib_target *t, enum skb_drop_reason reason)
 	}
 }
 
+/**
+ * ipoib_target_give_up - drop all packets that wait, and wait for another one
+ * @t: target
+ * @reason: why
+ *
+ * A packet that comes from now on has the worker visit the target.
+ *
+ * Context: ctl_mutex.
+ */
+void ipoib_target_give_up(struct ipoib_target *t, enum skb_drop_reason reason)
+{
+	WRITE_ONCE(t->wanted, true);
+	ipoib_target_purge(t, reason);
+}
+
+/**
+ * ipoib_target_await - wait for a packet, if none waits yet
+ * @t: target
+ *
+ * Transmit looks at t->wanted after it has parked a packet: one that is not
+ * seen here sees that it is wanted.
+ *
+ * Context: ctl_mutex.
+ * Return: true when none waits; the next one has the worker visit the target.
+ */
+bool ipoib_target_await(struct ipoib_target *t)
+{
+	bool empty;
+
+	spin_lock_bh(&t->lock);
+	empty = skb_queue_empty(&t->parked);
+	if (empty)
+		WRITE_ONCE(t->wanted, true);
+	spin_unlock_bh(&t->lock);
+	return empty;
+}
+
 static bool target_enqueue(struct ipoib_target *t)
 {
 	struct ipoib_dev *d = t->dev;

@@ -64,7 +64,9 @@ struct ipoib_ah {
  * @ah: address handle; NULL while packets have to be parked.  RCU read,
  *	written by the control worker under @lock
  * @used: time of the last packet, in ticks
- * @wanted: a packet wishes that the worker looks at this target again
+ * @wanted: the next packet has the worker look at this target again; set
+ *	before @parked is looked at or emptied under @lock, read after a
+ *	packet was parked
  * @detoured: a packet for this group took another way; the group should be
  *	joined although nothing waits for it
  * @kind: path or group
@@ -132,6 +134,8 @@ void ipoib_target_run_lines(struct ipoib_dev *d);
 struct ipoib_target *ipoib_target_first(struct ipoib_dev *d);
 bool ipoib_target_park(struct ipoib_target *t, struct sk_buff *skb);
 void ipoib_target_purge(struct ipoib_target *t, enum skb_drop_reason reason);
+void ipoib_target_give_up(struct ipoib_target *t, enum skb_drop_reason reason);
+bool ipoib_target_await(struct ipoib_target *t);
 void ipoib_target_known(struct ipoib_target *t);
 int ipoib_target_set_ah(struct ipoib_target *t, struct rdma_ah_attr *attr);
 void ipoib_target_resume(struct ipoib_target *t);

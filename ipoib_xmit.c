@@ -157,8 +157,11 @@ static struct ipoib_ah *xmit_miss(struct ipoib_dev *d, struct ipoib_target *t,
 		if (ah)
 			return ah;
 	}
-	if (ipoib_target_park(t, skb))
+	if (ipoib_target_park(t, skb)) {
+		/* the worker may have looked just before */
+		xmit_touch(t);
 		return NULL;
+	}
 
 	/* resolved while we looked, and perhaps lost again */
 	ah = rcu_dereference(t->ah);
