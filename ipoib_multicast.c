@@ -690,6 +690,12 @@ static bool mcast_left_to_user(struct ipoib_dev *d, const u8 *mgid)
 	return !ib_sa_get_mcmember_rec(d->ca, d->port, &gid, &rec);
 }
 
+static void mcast_again(struct ipoib_dev *d)
+{
+	d->mcast.dirty = true;
+	ipoib_retry(d, HZ);
+}
+
 static void mcast_list_one(struct ipoib_dev *d, const u8 *mgid)
 {
 	struct ipoib_target *t;
@@ -704,8 +710,7 @@ static void mcast_list_one(struct ipoib_dev *d, const u8 *mgid)
 	if (!t) {
 		g = group_new(d, mgid, GFP_KERNEL);
 		if (!g) {
-			d->mcast.dirty = true;
-			ipoib_retry(d, HZ);
+			mcast_again(d);
 			return;
 		}
 		g->listed = true;
@@ -714,8 +719,10 @@ static void mcast_list_one(struct ipoib_dev *d, const u8 *mgid)
 		rcu_read_unlock();
 		if (t != &g->t)
 			kfree(g);
-		if (IS_ERR(t))
+		if (IS_ERR(t)) {
+			mcast_again(d);
 			return;
+		}
 	}
 	if (t->kind != IPOIB_TARGET_GROUP)
 		return;
@@ -766,8 +773,7 @@ static void mcast_follow_list(struct ipoib_dev *d)
 	d->mcast.dirty = false;
 	list = mcast_copy_list(d, &count);
 	if (!list) {
-		d->mcast.dirty = true;
-		ipoib_retry(d, HZ);
+		mcast_again(d);
 		return;
 	}
 
