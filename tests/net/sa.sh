@@ -279,6 +279,82 @@ sendonly_works()
 	grep -A 4 ':f09:909$' "/sys/kernel/debug/ipoib/${T_IF_A}_mcg" | grep -q 'complete: *yes'
 }
 
+# asked ATTR: how often the SA has been asked for it, by the rule that is in force
+asked()
+{
+	sed -n 's/^rule .*hit=\([0-9]*\).*/\1/p' /sys/kernel/debug/vib/sa
+}
+
+# A group that is only sent to, and that the SA does not want any more after it has forgotten all: asked for
+# ever more seldom, as all others are
+part_unwanted()
+{
+	local first
+
+	[ "$T_DRIVER" = ours ] || return 0
+	check "a group to send to is joined" wait_for 20 sendonly_works
+	ctl sa rule sw0 "do=refuse" status=0x0300 "attr=$MCM_REC" method=2 skip=1
+	ctl sa rereg sw0
+	check "the SA is asked for all groups anew" wait_for 10 rule_hit
+	first=$SECONDS
+	wait_for 10 eval "[ \$((SECONDS - $first)) -ge 5 ]"
+	note "asked $(asked) times in 5 s"
+	is "not more than four times for each" "$(($(asked) <= 4 * $(grep -c '^GID' "/sys/kernel/debug/ipoib/${T_IF_A}_mcg")))" 1
+	is "the group is still there" "$(sendonly_works >/dev/null; echo $?)" 0
+	ctl sa rule sw0 clear
+	ctl sa rereg sw0
+	check "B answers" wait_for 10 ping_b
+}
+
+# parked: packets that wait for a group or path
+parked()
+{
+	sed -n 's/^ *queuelen: *//p' "/sys/kernel/debug/ipoib/${T_IF_A}_mcg" | awk '{ sum += $1 } END { print sum }'
+}
+
+none_parked()
+{
+	[ "$(parked)" = 0 ]
+}
+
+# One datagram to each of many groups: none is left where it waits
+part_lone()
+{
+	local dropped
+
+	[ "$T_DRIVER" = ours ] || return 0
+	forget
+	dropped=$(tx_dropped)
+	check "a datagram to each of 300 groups" "$T_ROOT/tests/net/field.py" cast "$T_IF_A" 300
+	check "none waits for long" wait_for 20 none_parked
+	is "and none was dropped" "$(tx_dropped)" "$dropped"
+}
+
+# Packets that wait for an SM to be known: nothing else has to come for them to go on
+part_unsure()
+{
+	local gid
+
+	[ "$T_DRIVER" = ours ] || return 0
+	forget
+	check "B answers" wait_for 10 ping_b
+	gid=$(in_b cat "/sys/class/net/$T_IF_B/address")
+	forget
+	ip neigh replace "$T_IP4_B" lladdr "$gid" dev "$T_IF_A" nud permanent
+	# the core makes a handle for the SM's address anew, which fails once
+	ctl failop create_ah 1 1 12
+	ctl event vib0:1 sm_change
+	check "no address of an SM" wait_for 5 grep -q '^create_ah .*hit=1' /sys/kernel/debug/vib/failop
+	start ping -q -c 1 -W 20 "$T_IP4_B" >/tmp/unsure.log
+	wait_for 5 grep -q '^GID' "/sys/kernel/debug/ipoib/${T_IF_A}_path"
+	ctl failop clear
+	ctl event vib0:1 sm_change
+	wait "$STARTED"
+	is "what waited is sent" "$(grep -c ' 1 received' /tmp/unsure.log)" 1
+	ip neigh del "$T_IP4_B" dev "$T_IF_A"
+	check "B answers again" wait_for 10 ping_b
+}
+
 # A broadcast group that comes late
 part_late()
 {
@@ -630,7 +706,7 @@ part_scope()
 	check "B answers as before" wait_for 10 anew
 }
 
-[ $# -gt 0 ] || set -- moved outage strangers sendonly late alias scope
+[ $# -gt 0 ] || set -- moved outage strangers sendonly unwanted lone unsure late alias scope
 check "a subnet" setup
 for part; do
 	note "part $part, after $SECONDS s"
