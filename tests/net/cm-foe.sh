@@ -186,7 +186,7 @@ tries_in()
 	while [ $((at += pause)) -le "$1" ]; do
 		n=$((n + 1)) pause=$((pause * 2))
 	done
-	echo $n
+	echo "$n"
 }
 
 # Many who refuse, and refusals of what nobody has asked for, while there is a connection to B

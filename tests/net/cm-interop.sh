@@ -19,25 +19,15 @@
 
 DBG=/sys/kernel/debug
 
-dev_of()
-{
-	if [ "$1" = a ]; then echo "$T_IF_A"; else echo "$T_IF_B"; fi
-}
-
 mode_name()
 {
 	case $1 in c) echo connected ;; *) echo datagram ;; esac
 }
 
-set_mode()
-{
-	on_node "$1" sh -c "echo $2 >/sys/class/net/$(dev_of "$1")/mode"
-}
-
 # conns SIDE ARG...: grep with these in the list of connections of a side whose driver is ours
 conns()
 {
-	on_node "$1" grep "${@:2}" "$DBG/ipoib/$(dev_of "$1")_conn"
+	on_node "$1" grep "${@:2}" "$DBG/ipoib/$(parent_of "$1")_conn"
 }
 
 no_conn_to()
@@ -138,7 +128,7 @@ try_pair()
 		ac?|b?c) mode=connected mtu=65520 ;;
 		*) mode=datagram mtu=4092 ;;
 		esac
-		dir=/sys/class/net/$(dev_of "$side")
+		dir=/sys/class/net/$(parent_of "$side")
 		check "$name: mode of $side" set_mode "$side" "$mode"
 		is "$name: mode and MTU of $side" "$(on_node "$side" cat "$dir/mode" "$dir/mtu" | xargs)" "$mode $mtu"
 	done
@@ -156,9 +146,9 @@ bounce()
 {
 	local side=$1 begin=$SECONDS
 
-	check "$side goes down" on_node "$side" ip link set "$(dev_of "$side")" down
+	check "$side goes down" on_node "$side" ip link set "$(parent_of "$side")" down
 	check "$side is down in less than 6 s" [ $((SECONDS - begin)) -lt 6 ]
-	check "$side goes up" on_node "$side" ip link set "$(dev_of "$side")" up
+	check "$side goes up" on_node "$side" ip link set "$(parent_of "$side")" up
 	wait_carrier 20
 	check "after that: small packets" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
 	check "after that: large packets" wait_for 40 ping -q -c 1 -W 3 -s 30000 "$T_IP4_B"
@@ -193,8 +183,8 @@ pmtu()
 {
 	local side=$1 v addr dev hw
 
-	dev=$(dev_of "$side")
-	hw=00:$(on_node "$(other "$side")" cut -c 4- "/sys/class/net/$(dev_of "$(other "$side")")/address")
+	dev=$(parent_of "$side")
+	hw=00:$(on_node "$(other "$side")" cut -c 4- "/sys/class/net/$(parent_of "$(other "$side")")/address")
 	for v in 4 6; do
 		addr=$(peer_of "$side" "$v")
 		check "pmtu: $side: $addr without connections" \
@@ -224,7 +214,7 @@ suite_pmtu()
 # in ten times, with a warning. Ours has to bear it.
 hang_up()
 {
-	[ "$(driver_of "$1")" != stock ] || on_node "$1" ip link set "$(dev_of "$1")" down
+	[ "$(driver_of "$1")" != stock ] || on_node "$1" ip link set "$(parent_of "$1")" down
 }
 
 # speaks SIDE: until it hears from the new address, the other side may believe in the old one for 45 s and

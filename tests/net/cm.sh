@@ -19,19 +19,6 @@ debug) toggles=20 mb=4 ;;
 *) toggles=100 mb=16 ;;
 esac
 
-dev_of()
-{
-	if [ "$1" = a ]; then echo "$T_IF_A"; else echo "$T_IF_B"; fi
-}
-
-side()
-{
-	local side=$1
-	shift
-
-	if [ "$side" = a ]; then "$@"; else in_b "$@"; fi
-}
-
 # With the interface the stack takes IPv6 addresses down
 bounce_a()
 {
@@ -42,7 +29,7 @@ bounce_a()
 
 conn_file()
 {
-	cat "$debug/$(dev_of "$1")_conn"
+	cat "$debug/$(parent_of "$1")_conn"
 }
 
 # count a|b WORD: the number behind a word of the counters there
@@ -62,14 +49,9 @@ gone()
 	! conn_file "$1" | grep -q "^$2 "
 }
 
-set_mode()
-{
-	side "$1" sh -c "echo $2 >/sys/class/net/$(dev_of "$1")/mode"
-}
-
 mtu_is()
 {
-	[ "$(side "$1" cat "/sys/class/net/$(dev_of "$1")/mtu")" = "$2" ]
+	[ "$(on_side "$1" cat "/sys/class/net/$(parent_of "$1")/mtu")" = "$2" ]
 }
 
 # A has none to B, nor any memory of one
@@ -79,12 +61,19 @@ disconnect()
 	wait_for 10 gone a to
 }
 
+# dialled [SIZE]: a ping to B, answered or not, and A has a connection to it
+dialled()
+{
+	ping -q -c 1 -W 1 -s "${1:-56}" "$T_IP4_B"
+	grep -q '^to .* live ' "$conn_a"
+}
+
 # Both sides know each other and have a connection
 connect()
 {
 	modes connected
 	wait_for 20 ping_b >/dev/null
-	wait_for 20 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn" >/dev/null
+	wait_for 20 dialled
 }
 
 suite_mode()
@@ -287,7 +276,7 @@ suite_refuse()
 	echo "$was" >"$params/max_conn_qp"
 	ip route flush cache
 	check "refuse: once allowed, it comes" \
-		wait_for 70 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+		wait_for 70 dialled
 	modes datagram
 }
 
@@ -307,7 +296,7 @@ suite_silent()
 	ctl fault vib0:2 clear
 	ip route flush cache
 	check "silent: once it answers, it comes" \
-		wait_for 70 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+		wait_for 70 dialled
 	vib_reset
 	modes datagram
 }
@@ -325,7 +314,7 @@ suite_broken()
 	ctl qperr vib0 "$qpn" 12
 	is "broken: no ping is lost" "$(ping -q -c 20 -i 0.1 -W 2 "$T_IP4_B" | lost)" 0
 	check "broken: it was ended" [ "$(count a broken)" -gt "$before" ]
-	check "broken: and made again" wait_for 10 sh -c "ping -q -c 1 -W 1 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+	check "broken: and made again" wait_for 10 dialled
 
 	# the peer forgets its connections, and its farewell is lost
 	ctl fault vib0:2 out do=drop class=cm
@@ -335,7 +324,7 @@ suite_broken()
 	wait_carrier 20
 	ctl fault vib0:2 clear
 	check "broken: a peer that has forgotten us is reached" wait_for 6 ping_b
-	check "broken: and connected again" wait_for 15 sh -c "ping -q -c 1 -W 1 -s 30000 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+	check "broken: and connected again" wait_for 15 dialled 30000
 	vib_reset
 	modes datagram
 }
@@ -350,7 +339,7 @@ suite_idle()
 	sysctl -qw net.ipv4.neigh.default.gc_interval=1
 	# the sweep that is due has the old interval: a new start has the new one
 	bounce_a
-	check "idle: connected" wait_for 20 sh -c "ping -q -c 1 -W 1 -s 30000 $T_IP4_B; grep -q '^to .* live ' $debug/${T_IF_A}_conn"
+	check "idle: connected" wait_for 20 dialled 30000
 	check "idle: ended by A" wait_for 20 gone a to
 	check "idle: and B heard of it" wait_for 5 gone b from
 	check "idle: counted" [ "$(count a idle)" -gt 0 ]
@@ -463,22 +452,8 @@ suite_life()
 	is "life: no queue pair is left" "$(rdma res show qp type RC | wc -l)" 0
 	check "life: loaded again" modprobe ib_ipoib
 	wait_for 20 test -e "/sys/class/net/$T_IF_A"
-	restore
+	bring_up
 	check "life: B answers" wait_for 30 ping_b
-}
-
-# As the guest had set it up
-restore()
-{
-	wait_for 20 test -e "/sys/class/net/$T_IF_B"
-	ip link set "$T_IF_B" netns "$T_NS_B"
-	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
-	ip addr add "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A"
-	ip link set "$T_IF_A" up
-	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
-	in_b ip addr add "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B"
-	in_b ip link set "$T_IF_B" up
-	wait_carrier 30
 }
 
 [ $# -gt 0 ] || set -- mode data pmtu crowd refuse silent broken idle toggle link child life

@@ -37,7 +37,7 @@ pkey_is()
 # prefix_is a|b PREFIX: that of the GID in the hardware address
 prefix_is()
 {
-	[ 0x"$(on_side "$1" cut -d : -f 5-12 "/sys/class/net/$(lib_parent "$1")/address" | tr -d :)" = "$2" ]
+	[ 0x"$(on_side "$1" cut -d : -f 5-12 "/sys/class/net/$(parent_of "$1")/address" | tr -d :)" = "$2" ]
 }
 
 # Where a P_Key stands in the table of port 1
@@ -141,8 +141,8 @@ rounds()
 
 	sysctl -qw "net.ipv4.neigh.default.gc_interval=$1"
 	for side in a b; do
-		on_side "$side" ip link set "$(lib_parent "$side")" down
-		on_side "$side" ip link set "$(lib_parent "$side")" up
+		on_side "$side" ip link set "$(parent_of "$side")" down
+		on_side "$side" ip link set "$(parent_of "$side")" up
 	done
 	ip -6 addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
 	in_b ip -6 addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad

@@ -28,11 +28,6 @@ setup()
 	wait_carrier 30 && wait_for 10 ping_b
 }
 
-mode_a()
-{
-	echo "$1" >"/sys/class/net/$T_IF_A/mode"
-}
-
 none_to()
 {
 	! grep -q '^to ' "$conn_a"
@@ -76,10 +71,10 @@ b45()
 	modes connected
 	check "B45 a connection" wait_for 20 large
 	for ((i = 0; i < rounds; i++)); do
-		mode_a datagram
+		set_mode a datagram
 		wait_for 5 none_to || break
 		ctl fault vib0:1 in class=cm "do=delay" us=$((i * 20000 / rounds + 1))
-		mode_a connected
+		set_mode a connected
 		lost=$(ping -q -c 2 -i 0.002 -W 3 -s 30000 "$T_IP4_B" | lost)
 		ctl fault vib0:1 clear
 		[ "$lost" = 0 ] || break
@@ -136,24 +131,24 @@ b46()
 {
 	local i before was
 
-	mode_a datagram
+	set_mode a datagram
 	check "B46 no connection" wait_for 10 none_to
 	before=$(vib objects rc)
 	check "B46 $PEERS peers that do not answer" ghosts_start
 	was=$(asked_for)
 	for ((i = 0; i < rounds / 5; i++)); do
 		ctl sa set sw0 delay $((i % 5 * 2000))
-		mode_a connected
+		set_mode a connected
 		spray
 		case $((i % 4)) in
 		0) ctl event vib0:1 client_reregister 5 3 ;;
-		1) mode_a datagram; mode_a connected ;;
+		1) set_mode a datagram; set_mode a connected ;;
 		2) ghosts_known 00 | ip -batch -; ghosts_known 80 | ip -batch - ;;
 		3) ctl event vib0:1 lid_change 5 3 ;;
 		esac
 		spray
 		[ "$i" != 0 ] || wait_for 10 asked_more "$was"
-		mode_a datagram
+		set_mode a datagram
 	done
 	ctl sa set sw0 delay 0
 	check "B46 connections were asked for ($(($(asked_for) - was)))" asked_more "$was"
@@ -161,7 +156,7 @@ b46()
 	check "B46 no queue pair of theirs either" wait_for 20 qps_at_most "$before"
 	ghosts_end
 	check "B46 B answers" wait_for 20 ping_b
-	mode_a connected
+	set_mode a connected
 	check "B46 B answers over a connection" wait_for 20 large
 }
 
@@ -176,7 +171,7 @@ b47()
 	local i was last keys=/sys/class/infiniband/vib0/ports/1/pkeys
 
 	modes connected
-	mode_a datagram
+	set_mode a datagram
 	check "B47 no connection" wait_for 10 none_to
 	last=$(($(find "$keys" -type f | wc -l) - 1))
 	for ((i = 2; i <= last; i++)); do
@@ -189,7 +184,7 @@ b47()
 	was=$(asked_for)
 	# from now on the HCA does not answer who asks for a key
 	ctl failop query_pkey 1 1000000 5
-	mode_a connected
+	set_mode a connected
 	spray
 	check "B47 B answers over a connection" wait_for 20 large
 	check "B47 connections are asked for ($(($(asked_for) - was)))" \
@@ -199,7 +194,7 @@ b47()
 	is "B47 and is counted" "$(queried)" 1
 	ctl failop clear
 	ghosts_end
-	mode_a datagram
+	set_mode a datagram
 	check "B47 none is left" wait_for 20 none_to
 }
 

@@ -5,8 +5,6 @@
 #
 #	ping_b [ADDRESS]	one answer from B
 #	load_start, load_end	IPv4 and IPv6 traffic in both directions
-#	addressed_a, addressed_b	give ib0 or ib1 what the runner gave it, and set it up
-#	b_back			ib1 has just been made: move it to namespace b, addresses, up
 #	reload [PARAMETER=VALUE...]	take the driver out and in; A is left down
 #	join_start NAME COUNT	a test: A joins that many IPv4 groups; $STARTED is the process, which
 #				must not be started inside of check
@@ -42,26 +40,6 @@ load_end()
 		stop "$pid"
 	done
 	load=()
-}
-
-addressed_a()
-{
-	ip addr replace "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
-	ip -6 addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
-	ip link set "$T_IF_A" up
-}
-
-addressed_b()
-{
-	in_b ip addr replace "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
-	in_b ip -6 addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
-	in_b ip link set "$T_IF_B" up
-}
-
-b_back()
-{
-	wait_for 20 test -e "/sys/class/net/$T_IF_B" || return
-	ip link set "$T_IF_B" netns "$T_NS_B" && addressed_b
 }
 
 reload()

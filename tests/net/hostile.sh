@@ -38,12 +38,6 @@ poke()
 	python3 -IS "$tools/poke.py" "$@"
 }
 
-# zeros N: that many octets in hex
-zeros()
-{
-	printf '%*s' $((2 * $1)) "" | tr ' ' 0
-}
-
 # octets_of IF: its hardware address in hex, without colons
 octets_of()
 {

@@ -31,11 +31,16 @@
 # Where and what:
 #	in_b COMMAND...		run it in namespace b, or in node 2
 #	other a|b		the other side
+#	parent_of a|b		its interface, ib0 or ib1
+#	set_mode a|b MODE	connected or datagram, for that interface
 #	on_node2 COMMAND...	run it in node 2 (this is a program, not only for bash): a program with
 #				arguments, or one word that is a line for bash. It gets no input; output,
 #				errors and exit status come back. Ending it ends the command, too.
 #	node2_answers		true if node 2 runs commands
 #	driver_of a|b		ours, stock or none
+#	addressed_a, addressed_b	give ib0 or ib1 what the runner gave it, and set it up
+#	b_back			ib1 has just been made: move it to namespace b, addresses, up
+#	bring_up		both have just been made: all of that for both, and wait for carriers
 #	reload_driver a|b	with --nodes 2: unload the driver of that node, load it, configure its
 #				interface as it was in the beginning
 #	counter_a NAME [IF]	a file of statistics/, as rx_packets, of ib0 or IF
@@ -43,6 +48,7 @@
 #	drops			all drops and errors of both interfaces, summed up
 #	link_local a|b [IF]	IPv6 address of that side that is good on its link only
 #	carrier_a, carrier_b	true with a carrier; may name an interface
+#	zeros N			so many octets of zero, in hex
 #	ctl COMMAND...		a line for the control file of the fabric, as: ctl link vib0:1 down
 #	ctl_on a|b COMMAND...	the same for that of the node of that side
 #	vib KIND NAME		a number out of /sys/kernel/debug/vib/KIND, as: vib oracles lkey_bad
@@ -277,7 +283,7 @@ wait_carrier()
 
 link_local()
 {
-	on_side "$1" ip -6 -o addr show dev "${2:-$(lib_parent "$1")}" scope link |
+	on_side "$1" ip -6 -o addr show dev "${2:-$(parent_of "$1")}" scope link |
 		sed -n 's,.* inet6 \(fe80[^/]*\)/.*,\1,p'
 }
 
@@ -403,6 +409,31 @@ sm_on_node2()
 	on_node2 bash -c '. "$T_ROOT/tests/vm/sm.sh"; "$@"' _ "$@"
 }
 
+addressed_a()
+{
+	ip addr replace "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
+	ip -6 addr replace "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
+	ip link set "$T_IF_A" up
+}
+
+addressed_b()
+{
+	in_b ip addr replace "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
+	in_b ip -6 addr replace "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
+	in_b ip link set "$T_IF_B" up
+}
+
+b_back()
+{
+	wait_for 20 test -e "/sys/class/net/$T_IF_B" || return
+	ip link set "$T_IF_B" netns "$T_NS_B" && addressed_b
+}
+
+bring_up()
+{
+	b_back && addressed_a && wait_carrier 60
+}
+
 reload_driver()
 {
 	local dev addr4 addr6
@@ -423,8 +454,7 @@ port_state()
 	sed 's/.*: //' /sys/class/infiniband/vib0/ports/"$1"/state
 }
 
-# lib_parent a|b: name of the parent interface of that side
-lib_parent()
+parent_of()
 {
 	case $1 in
 	a) echo "$T_IF_A" ;;
@@ -432,23 +462,34 @@ lib_parent()
 	esac
 }
 
+set_mode()
+{
+	# shellcheck disable=SC2016
+	on_side "$1" sh -c 'echo "$2" >"/sys/class/net/$1/mode"' _ "$(parent_of "$1")" "$2"
+}
+
+zeros()
+{
+	printf '%*s' $((2 * $1)) "" | tr ' ' 0
+}
+
 child_sysfs()
 {
 	# shellcheck disable=SC2016
-	on_side "$1" sh -c 'echo "$2" >"/sys/class/net/$1/create_child"' _ "$(lib_parent "$1")" "$2"
+	on_side "$1" sh -c 'echo "$2" >"/sys/class/net/$1/create_child"' _ "$(parent_of "$1")" "$2"
 }
 
 child_sysfs_del()
 {
 	# shellcheck disable=SC2016
-	on_side "$1" sh -c 'echo "$2" >"/sys/class/net/$1/delete_child"' _ "$(lib_parent "$1")" "$2"
+	on_side "$1" sh -c 'echo "$2" >"/sys/class/net/$1/delete_child"' _ "$(parent_of "$1")" "$2"
 }
 
 child_netlink()
 {
 	local side=$1 pkey=$2 parent name
 
-	parent=$(lib_parent "$side")
+	parent=$(parent_of "$side")
 	name=${3:-$parent.${pkey#0x}}
 	shift 2
 	[ $# = 0 ] || shift

@@ -21,16 +21,6 @@ no_interfaces()
 	! ip -br link | grep -q '^ib' && ! in_b ip -br link | grep -q '^ib'
 }
 
-set_up()
-{
-	wait_for 20 [ -e "/sys/class/net/$T_IF_B" ] || return
-	ip link set "$T_IF_B" netns "$T_NS_B"
-	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
-	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
-	ip link set "$T_IF_A" up
-	in_b ip link set "$T_IF_B" up
-}
-
 # restless: files of interfaces that go meanwhile are written to all the time
 restless()
 {
@@ -72,7 +62,7 @@ for round in $(seq $rounds); do
 	stop "$flood"
 	stop "$writer"
 	check "round $round: HCA back" timeout 60 sh -c "echo hca add vib0 ports=2 sw=sw0 >$T_CTL"
-	check "round $round: interfaces back" set_up
+	check "round $round: interfaces back" eval 'b_back && addressed_a'
 	check_not "round $round: no carrier without SM" carrier_a
 	sm_start
 	check "round $round: carrier with SM" wait_carrier 30

@@ -326,19 +326,6 @@ test_faults()
 
 # --- unload --------------------------------------------------------------------------------------
 
-# bring_up: what the runner did before this script
-bring_up()
-{
-	ip link set "$T_IF_B" netns "$T_NS_B" &&
-		ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A" &&
-		ip -6 addr add "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad &&
-		in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B" &&
-		in_b ip -6 addr add "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad &&
-		ip link set "$T_IF_A" up &&
-		in_b ip link set "$T_IF_B" up &&
-		wait_carrier 60
-}
-
 busy()
 {
 	[ "$(counter_a tx_packets)" -gt $((sent + 500)) ]

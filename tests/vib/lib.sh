@@ -53,15 +53,7 @@ rebuild()
 	done
 	insmod /run/vm/modules/vib.ko autosa=1 "$@" || return
 	modprobe ib_umad && modprobe ib_ipoib
-	wait_for 20 test -e "/sys/class/net/$T_IF_A" && wait_for 20 test -e "/sys/class/net/$T_IF_B" || return
-	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
-	ip addr add "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
-	ip link set "$T_IF_A" up
-	ip link set "$T_IF_B" netns "$T_NS_B"
-	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
-	in_b ip addr add "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
-	in_b ip link set "$T_IF_B" up
-	wait_carrier 30
+	bring_up
 }
 
 if_of()

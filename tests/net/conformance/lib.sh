@@ -175,12 +175,6 @@ member()
 
 # --- packets and counters over a command
 
-# zeros N: that many octets, in hex
-zeros()
-{
-	printf '%*s' $((2 * $1)) "" | tr ' ' 0
-}
-
 # sniffed a|b raw|dgram COMMAND...: what a packet socket there sees until COMMAND ends
 sniffed()
 {
@@ -188,7 +182,7 @@ sniffed()
 	shift 2
 
 	out=$(mktemp)
-	lib_start_on "$side" python3 -IS "$here/poke.py" sniff "$(lib_parent "$side")" "$how" >"$out"
+	lib_start_on "$side" python3 -IS "$here/poke.py" sniff "$(parent_of "$side")" "$how" >"$out"
 	pid=$STARTED
 	wait_for 10 grep -q ready "$out"
 	"$@" >/dev/null 2>&1
@@ -260,18 +254,6 @@ sm_anew()
 }
 
 # --- the state that every part begins with
-
-# bring_up: what the runner did before the script, after the module was loaded again
-bring_up()
-{
-	wait_for 20 exists "$T_IF_B" || return
-	ip link set "$T_IF_B" netns "$T_NS_B" || return
-	ip addr add "$T_IP4_A/$T_PREFIX4" dev "$T_IF_A"
-	ip -6 addr add "$T_IP6_A/$T_PREFIX6" dev "$T_IF_A" nodad
-	in_b ip addr add "$T_IP4_B/$T_PREFIX4" dev "$T_IF_B"
-	in_b ip -6 addr add "$T_IP6_B/$T_PREFIX6" dev "$T_IF_B" nodad
-	ip link set "$T_IF_A" up && in_b ip link set "$T_IF_B" up && wait_carrier 40
-}
 
 # load [PARAMETER...]: load the module anew
 load()

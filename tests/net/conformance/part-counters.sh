@@ -61,7 +61,7 @@ grew()
 # counters_qpn SIDE: of the interface, out of its address
 counters_qpn()
 {
-	echo "0x$(on_side "$1" cat "/sys/class/net/$(lib_parent "$1")/address" | cut -d : -f 2-4 | tr -d :)"
+	echo "0x$(on_side "$1" cat "/sys/class/net/$(parent_of "$1")/address" | cut -d : -f 2-4 | tr -d :)"
 }
 
 part_counters_unicast()
@@ -280,7 +280,7 @@ neighbour()
 	local dev=$2 other
 
 	other=$(other "$1")
-	[ "$dev" != "$(lib_parent "$1")" ] || dev=$(lib_parent "$other")
+	[ "$dev" != "$(parent_of "$1")" ] || dev=$(parent_of "$other")
 	on_side "$1" ip neigh replace "$3" dev "$2" nud permanent \
 		lladdr "$(on_side "$other" cat "/sys/class/net/$dev/address")"
 }
