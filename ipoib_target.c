@@ -649,8 +649,7 @@ void ipoib_target_resume(struct ipoib_target *t)
 		skb_pull(skb, IPOIB_PSEUDO_LEN);
 		ipoib_tx_send(txq, skb, ah, qpn, true);
 	}
-	ipoib_tx_flush(txq);
-	__netif_tx_unlock_bh(txq->nq);
+	ipoib_tx_unlock(txq);
 
 	if (!stalled)
 		return;

@@ -72,13 +72,14 @@ int ipoib_tx_map(struct ib_device *ca, struct ipoib_tx_slot *slot,
 	int i;
 
 	slot->nr_maps = 0;
-	slot->head = linear != 0;
+	slot->head = false;
 	if (linear) {
 		/* mapped from its start: unmapping need not know hlen */
 		addr = ib_dma_map_single(ca, skb->data, skb_headlen(skb),
 					 DMA_TO_DEVICE);
 		if (unlikely(ib_dma_mapping_error(ca, addr)))
 			goto err_unmap;
+		slot->head = true;
 		slot->map[0] = addr;
 		slot->nr_maps = 1;
 		sge[0].addr = addr + hlen;
@@ -135,8 +136,6 @@ static enum skb_drop_reason tx_shape(struct ipoib_txq *txq,
 	if (unlikely(pieces > txq->max_sge)) {
 		if (skb_linearize(skb))
 			return SKB_DROP_REASON_NOMEM;
-		if (skb_headlen(skb) > *hlen && !txq->max_sge)
-			return SKB_DROP_REASON_PKT_TOO_BIG;
 	}
 	return SKB_NOT_DROPPED_YET;
 }
@@ -298,6 +297,22 @@ void ipoib_tx_flush(struct ipoib_txq *txq)
 	/* what was posted before the failure asked for no completion */
 	if (bad && bad != &txq->wr[0].ud.wr)
 		ipoib_kick(txq->dev, IPOIB_EV_RESET);
+}
+
+/**
+ * ipoib_tx_unlock - end a round of sends that was not the stack's
+ * @txq: ring
+ *
+ * The queue may have been stopped and found with room again by us, so that
+ * whoever looked at it meanwhile has gone away.
+ *
+ * Context: transmit queue lock held, let go of here.
+ */
+void ipoib_tx_unlock(struct ipoib_txq *txq)
+{
+	ipoib_tx_flush(txq);
+	__netif_tx_unlock_bh(txq->nq);
+	netif_schedule_queue(txq->nq);
 }
 
 /**

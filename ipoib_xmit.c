@@ -14,6 +14,7 @@
 #include <linux/if_ether.h>
 #include <linux/ratelimit.h>
 #include <linux/skbuff.h>
+#include <net/netdev_queues.h>
 
 #include "ipoib.h"
 #include "ipoib_cm.h"
@@ -210,13 +211,22 @@ flush:
 		ipoib_tx_flush(&d->txq);
 }
 
+/* The poll may wake the queue a moment after it has been filled again */
+static netdev_tx_t xmit_no_room(struct ipoib_txq *txq)
+{
+	ipoib_tx_flush(txq);
+	netif_txq_try_stop(txq->nq, ipoib_tx_room(txq), 1);
+	return NETDEV_TX_BUSY;
+}
+
 /**
  * ipoib_xmit - ndo_start_xmit
  * @skb: packet with its link-layer header
  * @dev: netdev of an interface
  *
  * Context: transmit queue lock held, bh off.
- * Return: NETDEV_TX_OK in any case: the queue is stopped before it is full.
+ * Return: NETDEV_TX_OK, the packet is taken over; or NETDEV_TX_BUSY in the rare
+ * case that the queue was woken though the ring is full.
  */
 netdev_tx_t ipoib_xmit(struct sk_buff *skb, struct net_device *dev)
 {
@@ -224,6 +234,8 @@ netdev_tx_t ipoib_xmit(struct sk_buff *skb, struct net_device *dev)
 	enum ipoib_tx_class class;
 	bool more = netdev_xmit_more();
 
+	if (unlikely(!ipoib_tx_room(&d->txq)))
+		return xmit_no_room(&d->txq);
 	if (unlikely(!pskb_may_pull(skb, IPOIB_HARD_LEN))) {
 		xmit_drop(d, skb, SKB_DROP_REASON_HDR_TRUNC);
 		goto flush;
