@@ -555,7 +555,7 @@ static bool cm_is_idle(const struct ipoib_conn *c, unsigned long gc)
 		limit = IPOIB_CM_UNUSED;
 	else if (!c->active)
 		limit = cm_ticks(READ_ONCE(ipoib_idle_passive));
-	else if (READ_ONCE(ipoib_idle))
+	else if (c->state == IPOIB_CONN_LIVE && READ_ONCE(ipoib_idle))
 		limit = cm_ticks(READ_ONCE(ipoib_idle));
 	return limit && time_after_eq(jiffies, READ_ONCE(c->used) + limit);
 }
@@ -644,7 +644,8 @@ static void cm_to_connected(struct ipoib_dev *d)
 	dev->max_mtu = d->cm.mtu;
 	if (dev_set_mtu(dev, d->cm.mtu))
 		netdev_warn(dev, "cannot set the MTU to %u\n", d->cm.mtu);
-	netdev_warn(dev, "connected mode: multicast packets larger than the MTU of the group are dropped\n");
+	if (net_ratelimit())
+		netdev_warn(dev, "connected mode: multicast packets larger than the MTU of the group are dropped\n");
 }
 
 static void cm_to_datagram(struct ipoib_dev *d)

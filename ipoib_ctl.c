@@ -166,9 +166,12 @@ static void ctl_rejoin(struct ipoib_dev *d)
 	spin_unlock_bh(&d->tbl_lock);
 }
 
+/* A path lives as long as its connections, which have times of their own */
 static bool ctl_may_sweep(struct ipoib_target *t)
 {
-	return t->kind == IPOIB_TARGET_PATH || ipoib_mcast_sweepable(t);
+	if (t->kind == IPOIB_TARGET_PATH)
+		return hlist_empty(&t->conns);
+	return ipoib_mcast_sweepable(t);
 }
 
 static bool ctl_is_up(struct ipoib_dev *d)
@@ -193,6 +196,7 @@ static void ctl_sweep(struct ipoib_dev *d)
 	if (!ctl_sweep_due(d))
 		return;
 
+	ipoib_cm_sweep(d, gc);
 	spin_lock_bh(&d->tbl_lock);
 	if (d->sweep_set)
 		list_for_each_entry_safe(t, next, &d->all_targets, all) {
@@ -206,8 +210,6 @@ static void ctl_sweep(struct ipoib_dev *d)
 	spin_unlock_bh(&d->tbl_lock);
 	d->sweep_at = now + gc;
 
-	/* before their targets go, so that they count as idle */
-	ipoib_cm_sweep(d, gc);
 	while ((t = list_first_entry_or_null(&victims, struct ipoib_target,
 					     all)))
 		ctl_kill(t);

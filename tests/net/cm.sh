@@ -335,8 +335,12 @@ suite_idle()
 
 	connect
 	was_gc=$(sysctl -n net.ipv4.neigh.default.gc_interval)
-	echo 2 >"$params/conn_idle"
+	echo 600 >"$params/conn_idle"
 	sysctl -qw net.ipv4.neigh.default.gc_interval=1
+	bounce_a
+	check "idle: connected, for long" wait_for 20 dialled
+	check_not "idle: it outlives what the stack forgets" wait_for 6 gone a to
+	echo 2 >"$params/conn_idle"
 	# the sweep that is due has the old interval: a new start has the new one
 	bounce_a
 	check "idle: connected" wait_for 20 dialled 30000
