@@ -553,6 +553,24 @@ static void publish_live(struct ipoib_dev *d)
 	mutex_unlock(&d->ctl_mutex);
 }
 
+/*
+ * Who removes the interface waits for our reference, without rtnl but in a file
+ * of sysfs, which who has rtnl next may wait for.  So nobody sleeps on rtnl who
+ * has a reference.
+ */
+static bool publish_lock(struct net_device *dev)
+{
+	while (READ_ONCE(dev->reg_state) == NETREG_REGISTERED) {
+		if (rtnl_trylock()) {
+			if (dev->reg_state == NETREG_REGISTERED)
+				return true;
+			rtnl_unlock();
+		}
+		schedule_timeout_idle(1);
+	}
+	return false;
+}
+
 static void publish_work(struct work_struct *work)
 {
 	struct ipoib_dev *d = container_of(work, struct ipoib_dev,
@@ -564,15 +582,14 @@ static void publish_work(struct work_struct *work)
 	/* from here on a new look needs a new run */
 	clear_bit_unlock(0, &d->publish_queued);
 
-	rtnl_lock();
-	if (dev->reg_state == NETREG_REGISTERED) {
+	if (publish_lock(dev)) {
 		publish_identity(d);
 		if (READ_ONCE(d->mcast.ready)) {
 			publish_mtu(d);
 			publish_live(d);
 		}
+		rtnl_unlock();
 	}
-	rtnl_unlock();
 	netdev_put(dev, &tracker);
 }
 
@@ -707,6 +724,8 @@ void ipoib_ctl_stop(struct ipoib_dev *d)
 	mutex_lock(&d->ctl_mutex);
 	ctl_move(d, IPOIB_DOWN);
 	netif_carrier_off(d->dev);
+	/* a sender that still saw it live has inserted its target after this */
+	ipoib_tx_close(d);
 	d->retry_set = false;
 	d->sweep_set = false;
 	d->restart_failed = false;
