@@ -120,13 +120,14 @@ struct ipoib_target *ipoib_path_make(struct ipoib_dev *d, const u8 *gid)
 	return t;
 }
 
-static void path_get_record(const struct ipoib_path *path,
-			    struct sa_path_rec *rec)
+static void path_get_record(struct ipoib_path *path, struct sa_path_rec *rec)
 {
 	memset(rec, 0, sizeof(*rec));
 	rec->sgid = path->t.dev->gid;
 	rec->dgid = path->t.gid;
+	spin_lock_bh(&path->t.lock);
 	memcpy((u8 *)rec + IPOIB_PATH_REC_SKIP, path->rec, sizeof(path->rec));
+	spin_unlock_bh(&path->t.lock);
 }
 
 /* The prefix may be another spelling of the same subnet, the GUID may not */
@@ -137,6 +138,15 @@ static bool path_is_about(const struct ipoib_path *path,
 	       path->t.gid.global.interface_id;
 }
 
+/* A LID of a port: what a record that was cut short has is 0 */
+static bool path_lid_ok(struct sa_path_rec *rec)
+{
+	u32 lid = be32_to_cpu(sa_path_get_dlid(rec));
+
+	return lid && (rec->rec_type == SA_PATH_REC_TYPE_OPA ||
+		       lid < be16_to_cpu(IB_MULTICAST_LID_BASE));
+}
+
 static void path_answer(int status, struct sa_path_rec *rec,
 			unsigned int num, void *ctx)
 {
@@ -145,7 +155,7 @@ static void path_answer(int status, struct sa_path_rec *rec,
 
 	if (!status && (!rec || !num))
 		status = -EINVAL;
-	else if (!status && !path_is_about(path, rec))
+	else if (!status && (!path_is_about(path, rec) || !path_lid_ok(rec)))
 		status = -EPROTO;
 
 	spin_lock_bh(&path->t.lock);
@@ -217,15 +227,6 @@ static void path_ask(struct ipoib_path *path)
 		ipoib_target_later(&path->t, path->next_try);
 }
 
-/* A LID of a port: what a record that was cut short has is 0 */
-static bool path_lid_ok(struct sa_path_rec *rec)
-{
-	u32 lid = be32_to_cpu(sa_path_get_dlid(rec));
-
-	return lid && (rec->rec_type == SA_PATH_REC_TYPE_OPA ||
-		       lid < be16_to_cpu(IB_MULTICAST_LID_BASE));
-}
-
 static int path_use(struct ipoib_path *path)
 {
 	struct ipoib_dev *d = path->t.dev;
@@ -234,8 +235,6 @@ static int path_use(struct ipoib_path *path)
 	int err;
 
 	path_get_record(path, &rec);
-	if (!path_lid_ok(&rec))
-		return -EPROTO;
 	err = ib_init_ah_attr_from_path(d->ca, d->port, &rec, &attr, NULL);
 	if (err)
 		return err;

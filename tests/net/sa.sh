@@ -355,6 +355,35 @@ part_unsure()
 	check "B answers again" wait_for 10 ping_b
 }
 
+own_conn()
+{
+	grep -o '^to .* own_qpn [^ ]*' "/sys/kernel/debug/ipoib/${T_IF_A}_conn"
+}
+
+large()
+{
+	ping -q -c 1 -W 2 -s 20000 "$T_IP4_B"
+}
+
+# A path that is known is asked for anew, and the answer is of no use: what there is stays, connections as well
+part_renewal()
+{
+	local before
+
+	[ "$T_DRIVER" = ours ] || return 0
+	set_mode a connected
+	check "a connection" wait_for 20 eval 'large; [ -n "$(own_conn)" ]'
+	before=$(own_conn)
+	ctl sa rule sw0 "do=lid" "attr=$PATH_REC"
+	ctl set vib0:1 rereg
+	check "the path is asked for anew" wait_for 20 eval 'ping_b; rule_hit'
+	check "large packets pass" large
+	is "over the same connection" "$(own_conn)" "$before"
+	ctl sa rule sw0 clear
+	set_mode a datagram
+	check "B answers" wait_for 20 ping_b
+}
+
 # A broadcast group that comes late
 part_late()
 {
@@ -706,11 +735,20 @@ part_scope()
 	check "B answers as before" wait_for 10 anew
 }
 
-[ $# -gt 0 ] || set -- moved outage strangers sendonly unwanted lone unsure late alias scope
+[ $# -gt 0 ] || set -- moved outage strangers sendonly unwanted lone unsure renewal late alias scope
 check "a subnet" setup
 for part; do
 	note "part $part, after $SECONDS s"
 	"part_$part"
 done
 ctl sa del sw0
+if [ "$T_DRIVER" = ours ]; then
+	rmmod ib_ipoib
+	ctl set vib0:1 pkey 0 0
+	modprobe ib_ipoib
+	wait_for 10 ip link show "$T_IF_A"
+	said=$(ip link add link "$T_IF_A" name c0 type ipoib 2>&1)
+	check "no child without a P_Key on a port that has none" grep -q 'no P_Key' <<<"$said"
+	ctl set vib0:1 pkey 0 0xffff
+fi
 done_testing
