@@ -36,7 +36,7 @@ void ipoib_set_umcast(struct ipoib_dev *d, bool on)
 	if (READ_ONCE(d->umcast) == on)
 		return;
 	WRITE_ONCE(d->umcast, on);
-	if (on)
+	if (on && net_ratelimit())
 		netdev_warn(d->dev, "groups joined by user space on this port are not joined by the interface\n");
 	ipoib_kick(d, IPOIB_EV_MCLIST);
 }
@@ -153,9 +153,11 @@ static bool nl_wants_connected(struct nlattr *data[])
 }
 
 static int nl_take_mtu(struct ipoib_dev *d, const struct ipoib_dev *parent,
-		       struct nlattr *attr, struct netlink_ext_ack *extack)
+		       struct nlattr *attr, bool connected,
+		       struct netlink_ext_ack *extack)
 {
-	u32 limit = ipoib_policy_mtu(0, parent->port_mtu, 0);
+	u32 limit = connected ? parent->cm.mtu :
+		    ipoib_policy_mtu(0, parent->port_mtu, 0);
 	u32 mtu = nla_get_u32(attr);
 
 	/* the core has compared it with min_mtu already */
@@ -165,7 +167,8 @@ static int nl_take_mtu(struct ipoib_dev *d, const struct ipoib_dev *parent,
 					limit);
 		return -EINVAL;
 	}
-	d->mtu_wish = ipoib_policy_mtu_wish(mtu, limit);
+	if (!connected)
+		d->mtu_wish = ipoib_policy_mtu_wish(mtu, limit);
 	return 0;
 }
 
@@ -196,6 +199,10 @@ static int nl_newlink(struct net *src_net, struct net_device *dev,
 		return PTR_ERR(parent);
 
 	pkey = parent->pkey;
+	if (!attr && !ipoib_pkey_valid(pkey)) {
+		NL_SET_ERR_MSG(extack, "the port has no P_Key, give one");
+		return -EINVAL;
+	}
 	if (attr && ipoib_pkey_parse(nla_get_u16(attr), &pkey)) {
 		NL_SET_ERR_MSG_ATTR(extack, attr, "no valid P_Key");
 		return -EINVAL;
@@ -203,8 +210,9 @@ static int nl_newlink(struct net *src_net, struct net_device *dev,
 
 	if (tb[IFLA_ADDRESS])
 		err = nl_take_address(d, tb[IFLA_ADDRESS], extack);
-	if (!err && tb[IFLA_MTU] && !nl_wants_connected(data))
-		err = nl_take_mtu(d, parent, tb[IFLA_MTU], extack);
+	if (!err && tb[IFLA_MTU])
+		err = nl_take_mtu(d, parent, tb[IFLA_MTU],
+				  nl_wants_connected(data), extack);
 	if (!err)
 		err = ipoib_vlan_register(parent, dev, pkey, extack);
 	if (err)
@@ -216,7 +224,8 @@ static void nl_dellink(struct net_device *dev, struct list_head *head)
 {
 	/* a parent lives as long as its port */
 	if (!ipoib_priv(dev)->parent) {
-		netdev_warn(dev, "the interface of a port cannot be deleted\n");
+		if (net_ratelimit())
+			netdev_warn(dev, "the interface of a port cannot be deleted\n");
 		return;
 	}
 	unregister_netdevice_queue(dev, head);
