@@ -57,12 +57,13 @@
 #define IPOIB_QP_RETRIES	7
 #define IPOIB_QP_RNR_RETRIES	7	/* of 3 bits: for ever */
 #define IPOIB_QP_RNR_TIMER	22	/* 20.48 ms */
+#define IPOIB_CM_RNR_GRANT	6	/* so often peers are asked to wait */
 #define IPOIB_QP_TIMEOUT	14	/* 67 ms */
 
 #define IPOIB_CM_GIVE_UP	(10 * HZ)	/* no answer to a REQ */
 #define IPOIB_CM_LINGER		(2 * HZ)	/* of sends when closing */
 #define IPOIB_CM_STUCK		(10 * HZ)	/* no send has come back */
-#define IPOIB_CM_PER_PEER	64	/* connections from one port */
+#define IPOIB_CM_PER_PORT	64	/* connections to one port, at least */
 
 /**
  * ipoib_conn_put - drop a reference
@@ -200,18 +201,28 @@ static struct ipoib_conn *conn_alloc(struct ipoib_dev *d, bool active,
 	return c;
 }
 
+/* One port does not get more than half of all connections */
+static u32 conn_share(const struct ipoib_dev *d)
+{
+	return DIV_ROUND_UP(ipoib_cm_max_passive(d), 2);
+}
+
 /*
- * A peer may name another queue pair in each ARP: there is an end to those that
- * we ask for.  RCU read side; transmit alone adds any.
+ * A peer may name another queue pair in each ARP, and other ports that do not
+ * exist: there is an end to those that we ask for.  RCU read side; transmit
+ * alone adds any.
  */
 static bool conn_is_full(const struct ipoib_target *t)
 {
+	u32 most = max(conn_share(t->dev), IPOIB_CM_PER_PORT);
 	const struct ipoib_conn *c;
-	unsigned int n = 0;
+	u32 n = 0;
 
+	if (READ_ONCE(t->stranger))
+		most = 1;
 	hlist_for_each_entry_rcu(c, &t->conns, link)
 		n++;
-	return n >= IPOIB_CM_PER_PEER;
+	return n >= most;
 }
 
 /**
@@ -221,7 +232,7 @@ static bool conn_is_full(const struct ipoib_target *t)
  *
  * Context: transmit, RCU read side, transmit queue lock held.
  * Return: the connection, which the worker will ask for, or NULL, also if there
- * are 64 to this port.
+ * are enough to this port.
  */
 struct ipoib_conn *ipoib_conn_make(struct ipoib_target *t, u32 qpn)
 {
@@ -674,6 +685,7 @@ static int conn_go_live(struct ipoib_conn *c)
 		return err;
 
 	c->born = jiffies;
+	c->taken = c->born;
 	c->again = false;
 	c->due_set = false;
 	c->moved = c->born;
@@ -759,8 +771,8 @@ static void conn_step_live(struct ipoib_conn *c, unsigned long news)
 
 	if (broken)
 		conn_count(c, &c->dev->cm.count.broken);
-	/* a peer that grants and cannot keep it is asked ever less often */
-	if (lasted)
+	/* a peer that grants and takes nothing is asked ever less often */
+	if (time_after(READ_ONCE(c->taken), c->born + HZ))
 		c->hold = 0;
 	c->again = !broken && lasted;
 	if (broken || news & IPOIB_NEWS_CLOSED || conn_moved_away(c, news)) {
@@ -874,14 +886,16 @@ void ipoib_conn_unlink(struct ipoib_conn *c)
 	ipoib_conn_tell(c, IPOIB_NEWS_PATH);
 }
 
-/* cm->lock held */
-static u32 conn_from(const struct list_head *list, const union ib_gid *gid)
+/* A GID is what the peer says, where to send to is harder to forge.  cm->lock held */
+static u32 conn_from(const struct list_head *list, const struct ipoib_conn *like)
 {
 	const struct ipoib_conn *c;
 	u32 n = 0;
 
 	list_for_each_entry(c, list, all)
-		n += !c->active && !memcmp(&c->gid, gid, sizeof(*gid));
+		n += !c->active &&
+		     (c->dlid == like->dlid ||
+		      !memcmp(&c->gid, &like->gid, sizeof(c->gid)));
 	return n;
 }
 
@@ -895,8 +909,8 @@ static bool conn_admit(struct ipoib_conn *c)
 	spin_lock_irq(&cm->lock);
 	ok = cm->nr_passive < max;
 	/* in a flood of requests this walk would be all that the CPU does */
-	ok = ok && conn_from(&cm->passive, &c->gid) +
-		   conn_from(&cm->seen, &c->gid) < IPOIB_CM_PER_PEER;
+	ok = ok && conn_from(&cm->passive, c) + conn_from(&cm->seen, c) <
+		   conn_share(c->dev);
 	if (ok) {
 		cm->nr_passive++;
 		list_add_tail(&c->all, &cm->passive);
@@ -915,7 +929,8 @@ static int conn_answer(struct ipoib_conn *c, struct ib_cm_id *id,
 		.starting_psn = psn,
 		.private_data = data,
 		.private_data_len = sizeof(data),
-		.rnr_retry_count = req->rnr_retry_count,
+		.rnr_retry_count = max_t(u8, req->rnr_retry_count,
+					 IPOIB_CM_RNR_GRANT),
 		.srq = !!d->cm.rx.ring.srq,
 	};
 	int err;

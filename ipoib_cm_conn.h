@@ -71,6 +71,7 @@ struct sa_path_rec;
  * @watch: runs as long as @stops is set
  * @jammed: X the HCA has refused a send
  * @tail: P oldest slot in use, free-running; read by X
+ * @taken: P time at which the peer took something; read by C
  * @lost: packets whose send failed, with their pseudo header
  * @target: I where it hangs, with a reference; NULL if made by the peer
  * @gid: I GID of the peer
@@ -128,6 +129,7 @@ struct ipoib_conn {
 	struct timer_list watch;
 
 	u32 tail ____cacheline_aligned_in_smp;
+	unsigned long taken;
 	struct sk_buff_head lost;
 
 	struct ipoib_target *target ____cacheline_aligned_in_smp;

@@ -262,6 +262,8 @@ static void cm_tx_reap(struct ipoib_conn *c, u32 end, enum ib_wc_status status)
 		bytes += slot->bytes;
 		napi_consume_skb(skb, 1);
 	}
+	if (likely(packets))
+		WRITE_ONCE(c->taken, jiffies);
 	cm_tx_count(&c->dev->cm, packets, bytes);
 	/* slots are free for transmit only when they have been emptied */
 	smp_store_release(&c->tail, end);

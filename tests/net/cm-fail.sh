@@ -170,10 +170,24 @@ not_ready()
 		done
 }
 
+# B has no buffers, whatever connections it has
+deaf()
+{
+	while not_ready 100000; do
+		sleep 0.2
+	done
+}
+
+# paused SECONDS: A has waited so long before it asked B again
+paused()
+{
+	grep -q "^to .* hold $1\b" "$conn_a"
+}
+
 # A peer that has no buffers is waited for, but not without end
 suite_slow()
 {
-	local before broken
+	local before broken deaf
 
 	modes connected
 	check "slow: connected" wait_for 20 both_ways
@@ -185,6 +199,13 @@ suite_slow()
 	is "slow: pings go by datagram in the end" "$(ping -q -c 3 -i 0.2 -W 30 "$T_IP4_B" | lost)" 0
 	is "slow: the connection was ended" "$(numbers broken <"$conn_a")" $((broken + 1))
 	check "slow: a line says why" sh -c "dmesg | grep -q 'connection to .*: the peer takes nothing'"
+	# it grants another one, which is no better
+	start deaf
+	deaf=$STARTED
+	start ping -q -i 0.2 "$T_IP4_B" >/dev/null
+	check "slow: one that stays so is asked less often" wait_for 40 paused 2
+	stop "$STARTED"
+	stop "$deaf"
 	check "slow: connected again" wait_for 20 both_ways
 	vib_reset
 }

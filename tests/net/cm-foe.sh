@@ -248,12 +248,14 @@ suite_frames()
 # All from one port: it cannot have all connections that there are
 suite_crowd()
 {
-	local accepted i asked
+	local accepted i asked was
 
+	was=$(limit)
+	echo 128 >"$params/max_conn_qp"
 	check "crowd: requests of one port" foe req n=500 peers=0 sid="$(sid)" seed=300 timeout=18 retries=15
 	check "crowd: most are refused" wait_for 20 grown_to refused 400
 	accepted=$(accepted)
-	check "crowd: $accepted are granted" [ "$accepted" -gt 0 -a "$accepted" -le 64 ]
+	check "crowd: $accepted are granted, not more than half of all" [ "$accepted" -gt 0 -a "$accepted" -le 64 ]
 	check "crowd: B answers" ping_b
 
 	# nor does A ask one port for more, whatever queue pairs are told to be there
@@ -263,6 +265,15 @@ suite_crowd()
 	done
 	asked=$(grep -c "^to " "$conn_a")
 	check "crowd: $asked are asked for" [ "$asked" -ge 30 -a "$asked" -le 64 ]
+
+	# and of ports that nobody knows one each
+	for i in $(seq 60); do
+		ip neigh replace "$dest" lladdr "80:00:00:$((10 + i % 3)):fe:80:00:00:00:00:00:00:02:56:49:00:00:99:99:0$((i % 5))" \
+			dev "$T_IF_A" nud permanent
+		echo >"/dev/udp/$dest/9"
+	done
+	is "crowd: one each of strangers" "$(($(grep -c "^to " "$conn_a") - asked))" 5
+	echo "$was" >"$params/max_conn_qp"
 	ip neigh del "$dest" dev "$T_IF_A"
 	check "crowd: B still answers" ping_b
 	ip link set "$T_IF_A" down
