@@ -221,6 +221,7 @@ void ipoib_cm_close(struct ipoib_dev *d);
 void ipoib_cm_run(struct ipoib_dev *d);
 void ipoib_cm_sweep(struct ipoib_dev *d, unsigned long gc);
 void ipoib_cm_restart(struct ipoib_dev *d);
+void ipoib_cm_moderate(struct ipoib_dev *d);
 void ipoib_cm_forget(struct ipoib_target *t);
 void ipoib_cm_path_news(struct ipoib_target *t);
 bool ipoib_cm_xmit(struct ipoib_dev *d, struct ipoib_target *t,
@@ -254,6 +255,14 @@ static inline void ipoib_cm_fini(struct ipoib_dev *d)
  * @d: interface
  */
 static inline void ipoib_cm_open(struct ipoib_dev *d)
+{
+}
+
+/**
+ * ipoib_cm_moderate - nothing is received
+ * @d: interface
+ */
+static inline void ipoib_cm_moderate(struct ipoib_dev *d)
 {
 }
 

@@ -36,6 +36,9 @@
 
 #define IPOIB_CM_COPY	256	/* bytes of packet that are copied */
 
+/* the poll is kept out meanwhile, and storage may hang on it */
+#define IPOIB_CM_GFP	(GFP_NOIO | __GFP_NORETRY | __GFP_NOWARN)
+
 static u32 rx_piece(const struct ipoib_cm_rx *rx)
 {
 	return PAGE_SIZE << rx->order;
@@ -69,7 +72,7 @@ static int rx_slot_fill(struct ipoib_cm_rx *rx, struct ipoib_cm_slot *slot)
 	u32 i;
 
 	for (i = 0; i < rx->pieces; i++) {
-		slot->page[i] = page_pool_alloc_pages(rx->pool, GFP_KERNEL);
+		slot->page[i] = page_pool_alloc_pages(rx->pool, IPOIB_CM_GFP);
 		if (!slot->page[i]) {
 			rx_slot_free(rx, slot);
 			return -ENOMEM;
@@ -475,6 +478,25 @@ static void rx_prepare_wr(struct ipoib_dev *d)
 }
 
 /**
+ * ipoib_cm_moderate - moderate interrupts of connections as those of datagrams
+ * @d: interface; its receive ring has the values, which the HCA has taken
+ *
+ * Context: rtnl.
+ */
+void ipoib_cm_moderate(struct ipoib_dev *d)
+{
+	int err;
+
+	if (!d->cm.rx.open)
+		return;
+	err = rdma_set_cq_moderation(d->cm.rx.cq, d->rxq.mod_frames,
+				     d->rxq.mod_usecs);
+	if (err)
+		netdev_warn(d->dev, "connections: moderation is not taken: %pe\n",
+			    ERR_PTR(err));
+}
+
+/**
  * ipoib_cm_rx_open - make what all connections share, and begin to poll
  * @d: interface
  *
@@ -500,6 +522,8 @@ int ipoib_cm_rx_open(struct ipoib_dev *d)
 	netif_napi_add(d->dev, &rx->napi, rx_poll);
 	napi_enable(&rx->napi);
 	rx->open = true;
+	if (d->rxq.mod_frames || d->rxq.mod_usecs)
+		ipoib_cm_moderate(d);
 	rx_schedule(rx);
 	return 0;
 
@@ -525,12 +549,13 @@ void ipoib_cm_rx_close(struct ipoib_dev *d)
 		return;
 	rx->open = false;
 	napi_disable(&rx->napi);
+	/* a poll that has just ended may still have to arm the queue */
+	netif_napi_del(&rx->napi);
 	if (rx->ring.srq)
 		ib_destroy_srq(rx->ring.srq);
 	ipoib_cm_rx_empty(d, &rx->ring);
 	ib_destroy_cq(rx->cq);
 	page_pool_destroy(rx->pool);
-	netif_napi_del(&rx->napi);
 	memset(&rx->ring, 0, sizeof(rx->ring));
 }
 

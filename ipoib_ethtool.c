@@ -177,6 +177,7 @@ static int ethtool_set_coalesce(struct net_device *dev,
 			       &d->txq.mod_usecs);
 	if (err)
 		goto err_tx;
+	ipoib_cm_moderate(d);
 	return 0;
 
 err_tx:

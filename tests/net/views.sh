@@ -237,6 +237,11 @@ check "moderation is set" ethtool -C "$T_IF_A" rx-usecs 16 rx-frames 8
 check "and shown" sh -c "ethtool -c $T_IF_A | grep -Eqx 'rx-usecs:\s+16' &&
 	ethtool -c $T_IF_A | grep -Eqx 'rx-frames:\s+8'"
 check "the HCA knows it" grep -q 'moderation=8/16' /sys/kernel/debug/vib/vib0/cqs
+is "for datagrams and for connections" "$(grep -c 'moderation=8/16' /sys/kernel/debug/vib/vib0/cqs)" 2
+ip link set "$T_IF_A" down
+ip link set "$T_IF_A" up
+is "also when it has been down" "$(grep -c 'moderation=8/16' /sys/kernel/debug/vib/vib0/cqs)" 2
+wait_carrier 30
 check_not "moderation beyond 16 bits is refused" ethtool -C "$T_IF_A" rx-usecs 65536
 check_not "unknown moderation is refused" ethtool -C "$T_IF_A" stats-block-usecs 5
 check "B answers with moderation" ping -q -c 3 -i 0.1 -W 2 "$T_IP4_B"
@@ -251,6 +256,8 @@ check "child without parent" refused parent ip link add c1 type ipoib
 check "child of loopback" refused "not an IPoIB" ip link add link lo name c1 type ipoib
 check "child with P_Key 0x8000" refused P_Key \
 	ip link add link "$T_IF_A" name c1 type ipoib pkey 0x8000
+check "child in connected mode with an MTU of 65521" refused "MTU of 65520" \
+	ip link add link "$T_IF_A" name c1 mtu 65521 type ipoib pkey "$T_PKEY" mode connected
 ip link add link "$T_IF_A" name c1 type ipoib pkey "$T_PKEY"
 check "child of a child" refused child ip link add link c1 name c2 type ipoib pkey 0x8002
 check "mode 7" refused mode ip link set c1 type ipoib mode 7
