@@ -279,9 +279,6 @@ static int fs_netdev_event(struct notifier_block *nb, unsigned long event,
 	switch (event) {
 	case NETDEV_REGISTER:
 		/* a move between namespaces registers anew */
-		fs_del(ipoib_priv(dev));
-		fs_add(ipoib_priv(dev));
-		break;
 	case NETDEV_CHANGENAME:
 		fs_del(ipoib_priv(dev));
 		fs_add(ipoib_priv(dev));

@@ -38,7 +38,7 @@ static void ib_qp_event(struct ib_event *event, void *ctx)
 	}
 }
 
-static u32 ib_qp_flags(const struct ib_device *ca, u32 port)
+static u32 ib_qp_flags(const struct ib_device *ca)
 {
 	u64 kcaps = ca->attrs.kernel_cap_flags;
 	u32 flags = 0;
@@ -70,7 +70,7 @@ static int ib_make_qp(struct ipoib_dev *d)
 		},
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_UD,
-		.create_flags = ib_qp_flags(d->ca, d->port),
+		.create_flags = ib_qp_flags(d->ca),
 	};
 
 	d->qp = ib_create_qp(d->pd, &attr);
@@ -256,9 +256,9 @@ void ipoib_ib_stop(struct ipoib_dev *d)
 		netdev_warn(d->dev, "cannot move the queue pair to ERR\n");
 	left = wait_event_timeout(txq->drained, ipoib_tx_drained(txq),
 				  IPOIB_DRAIN_TIMEOUT);
-	left = wait_event_timeout(rxq->drained, ipoib_rx_drained(rxq),
-				  max(left, 1ul));
-	if (!left)
+	wait_event_timeout(rxq->drained, ipoib_rx_drained(rxq),
+			   max(left, 1ul));
+	if (!ipoib_tx_drained(txq) || !ipoib_rx_drained(rxq))
 		netdev_warn(d->dev, "%u sends and %u receives did not drain\n",
 			    ipoib_ring_used(txq->head, txq->tail), rxq->posted);
 reset:

@@ -245,11 +245,11 @@ static void rx_failed(struct ipoib_rxq *rxq, const struct ib_wc *wc)
 }
 
 /* The buffer stays in its slot: make sure that the HCA may write it again */
-static void rx_rewind(struct ipoib_rxq *rxq, void *va, u32 len)
+static void rx_rewind(struct ipoib_rxq *rxq, void *va)
 {
 	if (!ib_uses_virt_dma(rxq->dev->ca))
 		ib_dma_sync_single_for_device(rxq->dev->ca,
-					      rx_dma_addr(rxq, va), len,
+					      rx_dma_addr(rxq, va), rxq->buf_len,
 					      DMA_FROM_DEVICE);
 }
 
@@ -283,7 +283,7 @@ static int rx_poll_cq(struct ipoib_rxq *rxq, int budget)
 			continue;
 		}
 		if (unlikely(slot->va == va))
-			rx_rewind(rxq, va, rxq->buf_len);
+			rx_rewind(rxq, va);
 		rx_chain(rxq, slot, chained++);
 	}
 	if (unlikely(rx_post(rxq, chained)))
