@@ -9,7 +9,8 @@
 # IP versions, from both sides at once: packets of all sizes, data that arrives as it was sent, multicast
 # groups, and who asked whom for a connection. SUITES: pmtu, a peer whose address promises no connections;
 # bounce, both sides go down with their connections alive and come back; own, HCAs without shared receive
-# queues, until the drivers are loaded again; reload, the drivers are. All of them if none is named.
+# queues, until the drivers are loaded again; reload, the drivers are; death, they are, and nobody has said
+# goodbye. All of them if none is named.
 
 # Functions are called by way of check and wait_for, which shellcheck cannot see.
 # shellcheck disable=SC2317
@@ -225,6 +226,17 @@ speaks()
 	wait_for 30 on_node "$1" ping -q -c 1 -W 1 "$(peer_of "$1" 4)"
 }
 
+# is_back NAME SIDE: that side has been loaded anew, with another queue pair and in datagram mode
+is_back()
+{
+	check "$1 of $2: it speaks first" speaks "$2"
+	check "$1 of $2: small packets" wait_for 30 ping -q -c 1 -W 1 "$T_IP4_B"
+	check "$1 of $2: it is in datagram mode; large ones pass" wait_for 40 ping -q -c 1 -W 3 -s 30000 "$T_IP4_B"
+	check "$1 of $2: connected again" connected_pair
+	check "$1 of $2: in one piece" wait_for 40 ping -q -c 1 -W 3 -M "do" -s 30000 "$T_IP4_B"
+	check "$1 of $2: TCP" from_both transfer 4
+}
+
 # The driver of one side goes with its connections alive, and another one comes
 suite_reload()
 {
@@ -233,14 +245,23 @@ suite_reload()
 	for side in a b; do
 		check "reload: connected" connected_pair
 		hang_up "$side"
-		check "reload: the driver of $side" reload_driver "$side"
-		check "reload: of $side: it speaks first" speaks "$side"
-		check "reload: of $side: small packets" wait_for 30 ping -q -c 1 -W 1 "$T_IP4_B"
-		check "reload: of $side: it is in datagram mode; large ones pass" \
-			wait_for 40 ping -q -c 1 -W 3 -s 30000 "$T_IP4_B"
-		check "reload: of $side: connected again" connected_pair
-		check "reload: of $side: in one piece" wait_for 40 ping -q -c 1 -W 3 -M "do" -s 30000 "$T_IP4_B"
-		check "reload: of $side: TCP" from_both transfer 4
+		check "reload of $side: the driver" reload_driver "$side"
+		is_back reload "$side"
+	done
+}
+
+# One side dies without a word, and has forgotten all when it is back
+suite_death()
+{
+	local side
+
+	for side in a b; do
+		check "death: connected" connected_pair
+		ctl_on "$side" link vib0:1 down
+		hang_up "$side"
+		check "death of $side: the driver" reload_driver "$side"
+		ctl_on "$side" link vib0:1 up
+		is_back death "$side"
 	done
 }
 
@@ -271,7 +292,7 @@ suite_own()
 	done
 }
 
-[ $# -gt 0 ] || set -- dd dc cd cc pmtu bounce own reload
+[ $# -gt 0 ] || set -- dd dc cd cc pmtu bounce own reload death
 for what; do
 	note "$what, after $SECONDS s"
 	case $what in
