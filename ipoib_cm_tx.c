@@ -379,7 +379,10 @@ static bool cm_tx_unspill(struct ipoib_dev *d)
 		cm->spill_bytes -= skb->truesize;
 		cm_tx_by_ud(d, skb);
 	}
-	ipoib_tx_unlock(txq);
+	ipoib_tx_flush(txq);
+	__netif_tx_unlock_bh(txq->nq);
+	/* who saw the queue stopped by this for a moment has gone away */
+	netif_schedule_queue(txq->nq);
 	rcu_read_unlock();
 	return !skb_queue_empty(&cm->spill);
 }

@@ -649,7 +649,10 @@ void ipoib_target_resume(struct ipoib_target *t)
 		skb_pull(skb, IPOIB_PSEUDO_LEN);
 		ipoib_tx_send(txq, skb, ah, qpn, true);
 	}
-	ipoib_tx_unlock(txq);
+	ipoib_tx_flush(txq);
+	__netif_tx_unlock_bh(txq->nq);
+	/* who saw the queue stopped by this for a moment has gone away */
+	netif_schedule_queue(txq->nq);
 
 	if (!stalled)
 		return;

@@ -300,22 +300,6 @@ void ipoib_tx_flush(struct ipoib_txq *txq)
 }
 
 /**
- * ipoib_tx_unlock - end a round of sends that was not the stack's
- * @txq: ring
- *
- * The queue may have been stopped and found with room again by us, so that
- * whoever looked at it meanwhile has gone away.
- *
- * Context: transmit queue lock held, let go of here.
- */
-void ipoib_tx_unlock(struct ipoib_txq *txq)
-{
-	ipoib_tx_flush(txq);
-	__netif_tx_unlock_bh(txq->nq);
-	netif_schedule_queue(txq->nq);
-}
-
-/**
  * ipoib_tx_want_room - have the worker come back when the ring has moved
  * @txq: ring that was found without room
  *

@@ -137,7 +137,6 @@ void ipoib_tx_unmap(struct ib_device *ca, struct ipoib_tx_slot *slot);
 bool ipoib_tx_send(struct ipoib_txq *txq, struct sk_buff *skb,
 		   const struct ipoib_ah *ah, u32 qpn, bool more);
 void ipoib_tx_flush(struct ipoib_txq *txq);
-void ipoib_tx_unlock(struct ipoib_txq *txq);
 void ipoib_tx_want_room(struct ipoib_txq *txq);
 void ipoib_tx_stats(const struct ipoib_txq *txq, struct rtnl_link_stats64 *s);
 void ipoib_tx_cq_event(struct ib_cq *cq, void *ctx);
