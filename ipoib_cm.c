@@ -191,7 +191,9 @@ bool ipoib_cm_xmit(struct ipoib_dev *d, struct ipoib_target *t,
 	case IPOIB_CM_TOO_BIG:
 		if (state == IPOIB_CONN_LIVE)
 			most = max(most, limit);
-		ipoib_pmtu_refuse(d, skb, most - IPOIB_ENCAP_LEN);
+		ipoib_cm_tx_refuse(d, skb, most,
+				   state == IPOIB_CONN_FLUSHING &&
+				   READ_ONCE(c->again));
 		return true;
 	default:
 		return false;
@@ -408,7 +410,7 @@ static void cm_end_all(struct ipoib_cm *cm, struct list_head *list)
 
 	while ((c = cm_next(cm, list))) {
 		/* the peer has done nothing wrong: it may be asked at once */
-		c->again = true;
+		WRITE_ONCE(c->again, true);
 		if (cm_has_qp(c))
 			ipoib_conn_end(c);
 		else if (!c->active)

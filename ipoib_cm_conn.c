@@ -533,7 +533,7 @@ static void conn_try(struct ipoib_conn *c)
 	}
 	conn_move(c, IPOIB_CONN_REQ_SENT);
 	c->asked = jiffies;
-	c->again = false;
+	WRITE_ONCE(c->again, false);
 	/* packets may have waited for the path already */
 	conn_due_at(c, READ_ONCE(c->patient));
 }
@@ -686,7 +686,7 @@ static int conn_go_live(struct ipoib_conn *c)
 
 	c->born = jiffies;
 	c->taken = c->born;
-	c->again = false;
+	WRITE_ONCE(c->again, false);
 	c->due_set = false;
 	c->moved = c->born;
 	c->moved_to = c->tail;
@@ -774,7 +774,7 @@ static void conn_step_live(struct ipoib_conn *c, unsigned long news)
 	/* a peer that grants and takes nothing is asked ever less often */
 	if (time_after(READ_ONCE(c->taken), c->born + HZ))
 		c->hold = 0;
-	c->again = !broken && lasted;
+	WRITE_ONCE(c->again, !broken && lasted);
 	if (broken || news & IPOIB_NEWS_CLOSED || conn_moved_away(c, news)) {
 		ipoib_conn_end(c);
 	} else if (!c->linked && c->active) {

@@ -86,7 +86,8 @@ struct sa_path_rec;
  * @born: C time at which it became live; @used of one that the peer made, before
  *	there was a packet
  * @asked: C time at which it was asked for
- * @again: C the last one ended in good order: it may be asked for at once
+ * @again: C the last one ended in good order: it may be asked for at once; read
+ *	by X
  * @moved: C time at which sends were last seen to come back, or none was out
  * @moved_to: C value of @tail then
  * @due: C time of the next look, valid with @due_set
@@ -244,6 +245,8 @@ void ipoib_cm_tx_send(struct ipoib_conn *c, struct sk_buff *skb);
 void ipoib_cm_tx_pump(struct ipoib_conn *c);
 void ipoib_cm_tx_divert(struct ipoib_conn *c);
 void ipoib_cm_tx_run(struct ipoib_dev *d);
+void ipoib_cm_tx_refuse(struct ipoib_dev *d, struct sk_buff *skb, u32 most,
+			bool brief);
 
 /* ipoib_cm_rx.c */
 void ipoib_cm_rx_plan(struct ipoib_dev *d);

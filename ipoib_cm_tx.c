@@ -329,6 +329,27 @@ static void cm_tx_take(struct ipoib_conn *c, struct sk_buff_head *list)
 	cm_tx_wake(c);
 }
 
+/**
+ * ipoib_cm_tx_refuse - a packet is too big for the way that is left
+ * @d: interface
+ * @skb: packet with its pseudo header; taken over
+ * @most: bytes that would go, encapsulation header included
+ * @brief: that is so for a moment only
+ *
+ * A sender that is told keeps to a small MTU for ten minutes: too long if the
+ * connection has ended in good order and the next packet makes a new one.
+ *
+ * Context: transmit or ctl_mutex.
+ */
+void ipoib_cm_tx_refuse(struct ipoib_dev *d, struct sk_buff *skb, u32 most,
+			bool brief)
+{
+	if (brief)
+		cm_tx_drop(d, skb, SKB_DROP_REASON_DEV_READY);
+	else
+		ipoib_pmtu_refuse(d, skb, most - IPOIB_ENCAP_LEN);
+}
+
 /* RCU read side, transmit queue lock held, room in the ring of UD */
 static void cm_tx_by_ud(struct ipoib_dev *d, struct sk_buff *skb)
 {
@@ -348,13 +369,13 @@ static void cm_tx_by_ud(struct ipoib_dev *d, struct sk_buff *skb)
 }
 
 /* ctl_mutex held */
-static void cm_tx_spill(struct ipoib_dev *d, struct sk_buff *skb)
+static void cm_tx_spill(struct ipoib_dev *d, struct sk_buff *skb, bool brief)
 {
 	u32 most = READ_ONCE(d->mcast.mtu);
 	struct ipoib_cm *cm = &d->cm;
 
 	if (skb->len - IPOIB_PSEUDO_LEN > most) {
-		ipoib_pmtu_refuse(d, skb, most - IPOIB_ENCAP_LEN);
+		ipoib_cm_tx_refuse(d, skb, most, brief);
 	} else if (cm->spill_bytes + skb->truesize > IPOIB_CM_BACKLOG) {
 		cm_tx_drop(d, skb, SKB_DROP_REASON_FULL_RING);
 	} else {
@@ -405,12 +426,14 @@ void ipoib_cm_tx_run(struct ipoib_dev *d)
  * ipoib_cm_tx_divert - send by UD what the connection will not carry
  * @c: connection that is not live
  *
- * The senders of packets that are too big for that are told so.
+ * The senders of packets that are too big for that are told so, unless there
+ * will be another connection at once.
  *
  * Context: ctl_mutex; takes the transmit queue lock.
  */
 void ipoib_cm_tx_divert(struct ipoib_conn *c)
 {
+	bool brief = c->again || c->dev->state != IPOIB_LIVE;
 	struct netdev_queue *nq = c->dev->txq.nq;
 	struct sk_buff_head list;
 	struct sk_buff *skb;
@@ -420,7 +443,7 @@ void ipoib_cm_tx_divert(struct ipoib_conn *c)
 	cm_tx_take(c, &list);
 	__netif_tx_unlock_bh(nq);
 	while ((skb = __skb_dequeue(&list)))
-		cm_tx_spill(c->dev, skb);
+		cm_tx_spill(c->dev, skb, brief);
 	ipoib_cm_tx_run(c->dev);
 }
 

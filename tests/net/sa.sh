@@ -600,7 +600,18 @@ part_lmc()
 	check "multicast" cast_from b 239.1.2.11
 	echo connected >"/sys/class/net/$T_IF_A/mode"
 	check "B answers over a connection" wait_for 20 ping -q -c 1 -W 2 -s 20000 "$T_IP4_B"
-	echo datagram >"/sys/class/net/$T_IF_A/mode"
+	# each question is answered with another LID, which ends the connection and makes another one
+	start ping -q -f -s 20000 "$T_IP4_B" >/dev/null
+	for i in 1 2 3 4 5; do
+		lids=$(own_conn)
+		# one that ends within its first second counts as broken
+		sleep 1.2
+		ctl set vib0:1 rereg
+		check "another LID, another connection: $i" wait_for 10 eval '[ "$(own_conn)" != "$lids" ] && [ -n "$(own_conn)" ]'
+	done
+	stop "$STARTED"
+	check_not "no sender was told a small MTU" eval 'ip route get "$T_IP4_B" | grep "mtu 4"'
+	set_mode a datagram
 	ctl sa set sw0 spread 0
 	ctl sa set sw0 sl 0
 	ctl sa set sw0 lmc 0
