@@ -360,9 +360,29 @@ own_conn()
 	grep -o '^to .* own_qpn [^ ]*' "/sys/kernel/debug/ipoib/${T_IF_A}_conn"
 }
 
+# another_conn OLD: A has one, and not that one
+another_conn()
+{
+	local now
+
+	now=$(own_conn)
+	[ -n "$now" ] && [ "$now" != "$1" ]
+}
+
+small_mtu()
+{
+	ip route get "$T_IP4_B" | grep 'mtu 4'
+}
+
 large()
 {
 	ping -q -c 1 -W 2 -s 20000 "$T_IP4_B"
+}
+
+large_by_conn()
+{
+	large
+	another_conn ""
 }
 
 # A path that is known is asked for anew, and the answer is of no use: what there is stays, connections as well
@@ -372,7 +392,7 @@ part_renewal()
 
 	[ "$T_DRIVER" = ours ] || return 0
 	set_mode a connected
-	check "a connection" wait_for 20 eval 'large; [ -n "$(own_conn)" ]'
+	check "a connection" wait_for 20 large_by_conn
 	before=$(own_conn)
 	ctl sa rule sw0 "do=lid" "attr=$PATH_REC"
 	ctl set vib0:1 rereg
@@ -607,10 +627,10 @@ part_lmc()
 		# one that ends within its first second counts as broken
 		sleep 1.2
 		ctl set vib0:1 rereg
-		check "another LID, another connection: $i" wait_for 10 eval '[ "$(own_conn)" != "$lids" ] && [ -n "$(own_conn)" ]'
+		check "another LID, another connection: $i" wait_for 10 another_conn "$lids"
 	done
 	stop "$STARTED"
-	check_not "no sender was told a small MTU" eval 'ip route get "$T_IP4_B" | grep "mtu 4"'
+	check_not "no sender was told a small MTU" small_mtu
 	set_mode a datagram
 	ctl sa set sw0 spread 0
 	ctl sa set sw0 sl 0
