@@ -20,7 +20,7 @@
  * Transmit never calls into the SA: it marks the target and wakes the control
  * worker.  Callbacks of the SA store their answer under target->lock and wake
  * the worker too.  The worker takes ctl_mutex and never rtnl, therefore stop
- * may wait for it; what needs rtnl is done by publish_work.
+ * may wait for it; what needs rtnl is done by another work item.
  */
 #ifndef _IPOIB_H
 #define _IPOIB_H
@@ -115,9 +115,7 @@ struct ipoib_mcast {
  * @state: C state of the interface, read anywhere
  * @reason: C why there is a carrier or none, for people
  * @ctl_work: the control worker
- * @publish_work: brings address, MTU and carrier to the stack, under rtnl
- * @publish_queued: A bit 0: @publish_work holds a netdev reference
- * @publish_tracker: reference held by @publish_work
+ * @publish: place among those that have news for the stack, see ctl_publish()
  * @retired: A address handles that may still be in use by the HCA
  * @reaping: C address handles with a stamp
  * @reap_wanted: A the worker waits for the transmit ring to advance
@@ -180,9 +178,7 @@ struct ipoib_dev {
 	enum ipoib_state state;
 	char reason[IPOIB_REASON_LEN];
 	struct delayed_work ctl_work;
-	struct work_struct publish_work;
-	unsigned long publish_queued;
-	netdevice_tracker publish_tracker;
+	struct list_head publish;
 
 	struct llist_head retired;
 	struct list_head reaping;

@@ -24,6 +24,7 @@
 
 #include <linux/module.h>
 #include <linux/netlink.h>
+#include <linux/sched/mm.h>
 #include <linux/seq_file.h>
 #include <net/netdev_queues.h>
 
@@ -237,10 +238,12 @@ static int cm_listener(struct ib_cm_id *id, const struct ib_cm_event *event)
 {
 	const struct ib_cm_req_event_param *req = &event->param.req_rcvd;
 	struct ipoib_dev *d = id->context;
+	unsigned int noio;
 	int err;
 
 	if (event->event != IB_CM_REQ_RECEIVED)
 		return 0;
+	noio = memalloc_noio_save();
 	err = cm_check_req(d, id, req);
 	if (!err) {
 		err = ipoib_conn_accept(d, id, event);
@@ -254,6 +257,7 @@ static int cm_listener(struct ib_cm_id *id, const struct ib_cm_event *event)
 	d->cm.count.req_heard++;
 	d->cm.count.refused += err != 0;
 	spin_unlock_irq(&d->cm.lock);
+	memalloc_noio_restore(noio);
 	return err;
 }
 

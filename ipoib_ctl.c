@@ -17,6 +17,7 @@
 #include "ipoib_ctl.h"
 
 #include <linux/rtnetlink.h>
+#include <linux/sched/mm.h>
 #include <net/arp.h>
 #include <rdma/ib_cache.h>
 
@@ -98,13 +99,32 @@ static void ctl_explain(struct ipoib_dev *d)
 		netdev_info(d->dev, "no carrier: %s\n", why);
 }
 
+/*
+ * Interfaces that have news for the stack.  They are taken from the list under
+ * rtnl, as is who is removed, so nobody needs a reference: one that waits for
+ * rtnl could be waited for by its owner.
+ */
+static LIST_HEAD(ctl_publish_list);
+static DEFINE_SPINLOCK(ctl_publish_lock);
+static void ctl_publish_all(struct work_struct *work);
+static DECLARE_WORK(ctl_publish_work, ctl_publish_all);
+
 static void ctl_publish(struct ipoib_dev *d)
 {
-	if (d->dev->reg_state != NETREG_REGISTERED ||
-	    test_and_set_bit(0, &d->publish_queued))
+	if (d->dev->reg_state != NETREG_REGISTERED)
 		return;
-	netdev_hold(d->dev, &d->publish_tracker, GFP_KERNEL);
-	queue_work(ipoib_wq, &d->publish_work);
+	spin_lock(&ctl_publish_lock);
+	if (list_empty(&d->publish))
+		list_add_tail(&d->publish, &ctl_publish_list);
+	spin_unlock(&ctl_publish_lock);
+	queue_work(ipoib_wq, &ctl_publish_work);
+}
+
+static void ctl_unpublish(struct ipoib_dev *d)
+{
+	spin_lock(&ctl_publish_lock);
+	list_del_init(&d->publish);
+	spin_unlock(&ctl_publish_lock);
 }
 
 static void ctl_kill(struct ipoib_target *t)
@@ -434,7 +454,10 @@ static void ctl_work(struct work_struct *work)
 	struct ipoib_dev *d = container_of(to_delayed_work(work),
 					   struct ipoib_dev, ctl_work);
 	u32 events, steps;
+	unsigned int noio;
 
+	/* storage may hang on this interface, which waits for this work */
+	noio = memalloc_noio_save();
 	mutex_lock(&d->ctl_mutex);
 	events = atomic_xchg(&d->events, 0);
 	if (d->retry_set && !time_before(jiffies, d->retry_at)) {
@@ -459,6 +482,7 @@ static void ctl_work(struct work_struct *work)
 	if (d->state != IPOIB_GONE)
 		ctl_sleep(d);
 	mutex_unlock(&d->ctl_mutex);
+	memalloc_noio_restore(noio);
 }
 
 /* rtnl held */
@@ -547,50 +571,48 @@ static void publish_live(struct ipoib_dev *d)
 	mutex_lock(&d->ctl_mutex);
 	if (d->state == IPOIB_JOINING && d->mcast.ready &&
 	    d->pkey == d->published_pkey &&
-	    d->mcast.mtu == d->published_mtu && ctl_move(d, IPOIB_LIVE))
+	    d->mcast.mtu == d->published_mtu && ctl_move(d, IPOIB_LIVE)) {
 		netif_carrier_on(d->dev);
+		/* a packet may have slipped in while the last ones were flushed */
+		ipoib_target_queue_all(d, IPOIB_TARGET_PATH);
+	}
 	ctl_explain(d);
 	mutex_unlock(&d->ctl_mutex);
 }
 
-/*
- * Who removes the interface waits for our reference, without rtnl but in a file
- * of sysfs, which who has rtnl next may wait for.  So nobody sleeps on rtnl who
- * has a reference.
- */
-static bool publish_lock(struct net_device *dev)
+static void publish_one(struct ipoib_dev *d)
 {
-	while (READ_ONCE(dev->reg_state) == NETREG_REGISTERED) {
-		if (rtnl_trylock()) {
-			if (dev->reg_state == NETREG_REGISTERED)
-				return true;
-			rtnl_unlock();
-		}
-		schedule_timeout_idle(1);
+	publish_identity(d);
+	if (READ_ONCE(d->mcast.ready)) {
+		publish_mtu(d);
+		publish_live(d);
 	}
-	return false;
 }
 
-static void publish_work(struct work_struct *work)
+static struct ipoib_dev *publish_next(struct list_head *list)
 {
-	struct ipoib_dev *d = container_of(work, struct ipoib_dev,
-					   publish_work);
-	struct net_device *dev = d->dev;
-	netdevice_tracker tracker;
+	struct ipoib_dev *d;
 
-	tracker = d->publish_tracker;
-	/* from here on a new look needs a new run */
-	clear_bit_unlock(0, &d->publish_queued);
+	spin_lock(&ctl_publish_lock);
+	d = list_first_entry_or_null(list, struct ipoib_dev, publish);
+	if (d)
+		list_del_init(&d->publish);
+	spin_unlock(&ctl_publish_lock);
+	return d;
+}
 
-	if (publish_lock(dev)) {
-		publish_identity(d);
-		if (READ_ONCE(d->mcast.ready)) {
-			publish_mtu(d);
-			publish_live(d);
-		}
-		rtnl_unlock();
-	}
-	netdev_put(dev, &tracker);
+static void ctl_publish_all(struct work_struct *work)
+{
+	struct ipoib_dev *d;
+	LIST_HEAD(list);
+
+	rtnl_lock();
+	spin_lock(&ctl_publish_lock);
+	list_splice_init(&ctl_publish_list, &list);
+	spin_unlock(&ctl_publish_lock);
+	while ((d = publish_next(&list)))
+		publish_one(d);
+	rtnl_unlock();
 }
 
 /**
@@ -605,7 +627,7 @@ void ipoib_ctl_init(struct ipoib_dev *d)
 	spin_lock_init(&d->async_lock);
 	init_waitqueue_head(&d->async_idle);
 	INIT_DELAYED_WORK(&d->ctl_work, ctl_work);
-	INIT_WORK(&d->publish_work, publish_work);
+	INIT_LIST_HEAD(&d->publish);
 	INIT_LIST_HEAD(&d->children);
 	INIT_LIST_HEAD(&d->sibling);
 	d->state = IPOIB_DOWN;
@@ -763,6 +785,7 @@ void ipoib_ctl_fini(struct ipoib_dev *d)
 	wait_event(d->async_idle, ctl_async_idle(d));
 	/* files in sysfs and debugfs are still there to write to */
 	disable_delayed_work_sync(&d->ctl_work);
+	ctl_unpublish(d);
 
 	mutex_lock(&d->ctl_mutex);
 	ipoib_target_visit_todo(d, ctl_step);

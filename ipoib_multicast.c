@@ -376,16 +376,9 @@ static int group_use(struct ipoib_group *g)
 /* The broadcast group is there: now the others may join */
 static void mcast_now_ready(struct ipoib_dev *d)
 {
-	struct ipoib_target *t;
-
 	d->mcast.ready = true;
 	d->mcast.dirty = true;
-
-	spin_lock_bh(&d->tbl_lock);
-	list_for_each_entry(t, &d->all_targets, all)
-		if (t->kind == IPOIB_TARGET_GROUP)
-			ipoib_target_queue(t);
-	spin_unlock_bh(&d->tbl_lock);
+	ipoib_target_queue_all(d, IPOIB_TARGET_GROUP);
 }
 
 /* An answer may be about another group, or cut short */

@@ -14,6 +14,7 @@
 
 #include <linux/capability.h>
 #include <linux/device.h>
+#include <linux/module.h>
 #include <linux/net.h>
 #include <linux/rtnetlink.h>
 #include <linux/sysfs.h>
@@ -122,6 +123,7 @@ static ssize_t sysfs_child_store(struct device *dev,
 				 int (*act)(struct ipoib_dev *d, u16 pkey))
 {
 	struct ipoib_dev *d = dev_to_ipoib(dev);
+	struct kernfs_node *kn;
 	long long val;
 	u16 pkey;
 	int err;
@@ -131,12 +133,29 @@ static ssize_t sysfs_child_store(struct device *dev,
 	if (kstrtoll(buf, 0, &val) || ipoib_pkey_parse(val, &pkey))
 		return sysfs_refuse(d, attr, buf, count, -EINVAL);
 
-	if (!rtnl_trylock())
+	/*
+	 * Letting go of rtnl waits until nobody has a reference to a child that
+	 * has been removed.  Who has one may wait for rtnl, whose owner, if it
+	 * removes the parent, for this file: so nobody has to wait for the file.
+	 */
+	kn = sysfs_break_active_protection(&dev->kobj, &attr->attr);
+	if (!kn)
+		return -ENODEV;
+	__module_get(THIS_MODULE);
+	err = -ERESTARTSYS;
+	if (rtnl_trylock()) {
+		/* the interface may be on its way out */
+		err = d->dev->reg_state == NETREG_REGISTERED ? act(d, pkey) :
+							       -EPERM;
+		rtnl_unlock();
+	}
+	if (err && err != -ERESTARTSYS)
+		sysfs_refuse(d, attr, buf, count, err);
+	sysfs_unbreak_active_protection(kn);
+	module_put(THIS_MODULE);
+	if (err == -ERESTARTSYS)
 		return restart_syscall();
-	/* the interface may be on its way out */
-	err = d->dev->reg_state == NETREG_REGISTERED ? act(d, pkey) : -EPERM;
-	rtnl_unlock();
-	return err ? sysfs_refuse(d, attr, buf, count, err) : count;
+	return err ? err : count;
 }
 
 static ssize_t create_child_store(struct device *dev,

@@ -408,6 +408,24 @@ void ipoib_target_wake_later(struct ipoib_dev *d, bool all)
 }
 
 /**
+ * ipoib_target_queue_all - have the worker look at all targets of a kind
+ * @d: interface
+ * @kind: path or group
+ *
+ * Context: process or softirq.
+ */
+void ipoib_target_queue_all(struct ipoib_dev *d, enum ipoib_target_kind kind)
+{
+	struct ipoib_target *t;
+
+	spin_lock_bh(&d->tbl_lock);
+	list_for_each_entry(t, &d->all_targets, all)
+		if (t->kind == kind)
+			ipoib_target_queue(t);
+	spin_unlock_bh(&d->tbl_lock);
+}
+
+/**
  * ipoib_target_first - any target that is still in the table
  * @d: interface
  *

@@ -74,6 +74,7 @@ struct ipoib_ah {
  *	dev->tbl_lock
  * @conns: connections to queue pairs of this port; RCU read, written under
  *	@lock
+ * @nr_conns: how many these are; under @lock
  * @dead: out of the table; no packet may be parked any more.  Under @lock
  * @lock: guards @dead, @parked, @parked_bytes, writes of @ah and the answer
  *	of the SA in the embedding object
@@ -99,6 +100,7 @@ struct ipoib_target {
 	struct hlist_head conns;
 
 	bool dead;
+	u16 nr_conns;
 	/* guards dead, parked, and writes of ah and conns */
 	spinlock_t lock;
 	struct sk_buff_head parked;
@@ -124,6 +126,7 @@ void ipoib_target_get(struct ipoib_target *t);
 void ipoib_target_put(struct ipoib_target *t);
 bool ipoib_target_kill(struct ipoib_target *t);
 void ipoib_target_queue(struct ipoib_target *t);
+void ipoib_target_queue_all(struct ipoib_dev *d, enum ipoib_target_kind kind);
 void ipoib_target_visit_todo(struct ipoib_dev *d,
 			     void (*step)(struct ipoib_target *t));
 void ipoib_target_later(struct ipoib_target *t, unsigned long when);
