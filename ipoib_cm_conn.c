@@ -63,7 +63,8 @@
 #define IPOIB_CM_GIVE_UP	(10 * HZ)	/* no answer to a REQ */
 #define IPOIB_CM_LINGER		(2 * HZ)	/* of sends when closing */
 #define IPOIB_CM_STUCK		(10 * HZ)	/* no send has come back */
-#define IPOIB_CM_PER_PORT	64	/* connections to one port, at least */
+#define IPOIB_CM_PER_PORT	64	/* connections with one port, at least */
+#define IPOIB_CM_STRANGERS	4096	/* to ports whose path is not known */
 
 /**
  * ipoib_conn_put - drop a reference
@@ -201,28 +202,28 @@ static struct ipoib_conn *conn_alloc(struct ipoib_dev *d, bool active,
 	return c;
 }
 
-/* One port does not get more than half of all connections */
+/* One port does not get more than half of all connections, where they are many */
 static u32 conn_share(const struct ipoib_dev *d)
 {
-	return DIV_ROUND_UP(ipoib_cm_max_passive(d), 2);
+	u32 half = ipoib_cm_max_passive(d) / 2;
+
+	return clamp(half, IPOIB_CM_PER_PORT, U16_MAX);
 }
 
 /*
  * A peer may name another queue pair in each ARP, and other ports that do not
- * exist: there is an end to those that we ask for.  RCU read side; transmit
- * alone adds any.
+ * exist: there is an end to those that we ask for.  While their paths are not
+ * known all ports are strangers, and have the same number in common that a few
+ * may have each.
  */
 static bool conn_is_full(const struct ipoib_target *t)
 {
-	u32 most = max(conn_share(t->dev), IPOIB_CM_PER_PORT);
-	const struct ipoib_conn *c;
-	u32 n = 0;
+	u32 strangers = READ_ONCE(t->dev->strangers[IPOIB_TARGET_PATH]);
+	u32 most = conn_share(t->dev);
 
 	if (READ_ONCE(t->stranger))
-		most = 1;
-	hlist_for_each_entry_rcu(c, &t->conns, link)
-		n++;
-	return n >= most;
+		most = min(most, max(IPOIB_CM_STRANGERS / max(strangers, 1), 1));
+	return READ_ONCE(t->nr_conns) >= most;
 }
 
 /**
@@ -259,6 +260,7 @@ struct ipoib_conn *ipoib_conn_make(struct ipoib_target *t, u32 qpn)
 	ipoib_target_get(t);
 	c->linked = true;
 	hlist_add_head_rcu(&c->link, &t->conns);
+	WRITE_ONCE(t->nr_conns, t->nr_conns + 1);
 	spin_lock_irqsave(&d->cm.lock, flags);
 	list_add_tail(&c->all, &d->cm.active);
 	spin_unlock_irqrestore(&d->cm.lock, flags);
@@ -768,14 +770,15 @@ static void conn_step_live(struct ipoib_conn *c, unsigned long news)
 	bool broken = news & (IPOIB_NEWS_BROKEN | IPOIB_NEWS_REJ |
 			      IPOIB_NEWS_SILENT);
 	bool lasted = time_after(jiffies, c->born + HZ);
+	bool moved = conn_moved_away(c, news);
 
 	if (broken)
 		conn_count(c, &c->dev->cm.count.broken);
 	/* a peer that grants and takes nothing is asked ever less often */
 	if (time_after(READ_ONCE(c->taken), c->born + HZ))
 		c->hold = 0;
-	WRITE_ONCE(c->again, !broken && lasted);
-	if (broken || news & IPOIB_NEWS_CLOSED || conn_moved_away(c, news)) {
+	WRITE_ONCE(c->again, !broken && (lasted || moved));
+	if (broken || news & IPOIB_NEWS_CLOSED || moved) {
 		ipoib_conn_end(c);
 	} else if (!c->linked && c->active) {
 		conn_move(c, IPOIB_CONN_CLOSING);
@@ -881,6 +884,7 @@ void ipoib_conn_unlink(struct ipoib_conn *c)
 		return;
 	spin_lock_bh(&c->target->lock);
 	hlist_del_init_rcu(&c->link);
+	WRITE_ONCE(c->target->nr_conns, c->target->nr_conns - 1);
 	spin_unlock_bh(&c->target->lock);
 	c->linked = false;
 	ipoib_conn_tell(c, IPOIB_NEWS_PATH);

@@ -174,7 +174,18 @@ loads()
 	reload send_queue_size="$1" recv_queue_size="$1" max_nonsrq_conn_qp="$1" \
 		max_conn_qp="$2" conn_idle="$2" accepted_conn_idle="$2" || return
 	addressed_a
-	wait_for 40 ping_b
+	wait_for 40 ping_b || return
+	[ "$2" = 0 ] && return
+	# with such limits there are connections
+	set_mode b connected
+	wait_for 20 asked_by_b
+}
+
+# asked_by_b: a large packet of B is answered, and B has made a connection for it
+asked_by_b()
+{
+	in_b ping -q -c 1 -W 5 -s 20000 "$T_IP4_A"
+	grep -q '^from .* live' "/sys/kernel/debug/ipoib/${T_IF_A}_conn"
 }
 
 # error_of NAME VALUE: the error of a value that a parameter cannot have
