@@ -34,15 +34,6 @@ restless()
 	done
 }
 
-# early: A is set up as soon as it is there, its port only then, when the driver may not listen to it yet
-early()
-{
-	rmmod ib_ipoib && ctl link vib0:1 down || return
-	start modprobe ib_ipoib
-	until [ -e "/sys/class/net/$T_IF_A" ]; do :; done
-	ip link set "$T_IF_A" up && ctl link vib0:1 up && wait "$STARTED"
-}
-
 check "B answers at first" ping -q -c 1 -W 2 "$T_IP4_B"
 for round in $(seq $rounds); do
 	child_sysfs a "$T_PKEY"
@@ -68,6 +59,4 @@ for round in $(seq $rounds); do
 	check "round $round: carrier with SM" wait_carrier 30
 	check "round $round: B answers" wait_for 20 ping -q -c 1 -W 1 "$T_IP4_B"
 done
-check "the driver anew, and at once an interface up" early
-check "its carrier" wait_for 30 carrier_a
 done_testing
