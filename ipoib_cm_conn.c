@@ -765,6 +765,17 @@ static bool conn_moved_away(struct ipoib_conn *c, unsigned long news)
 	       be32_to_cpu(sa_path_get_dlid(&rec)) != c->dlid;
 }
 
+/* Has the peer taken something for more than a moment, or all there was? */
+static bool conn_is_good(struct ipoib_conn *c, bool broken)
+{
+	unsigned long taken = READ_ONCE(c->taken);
+
+	if (taken == c->born)
+		return false;
+	return time_after(taken, c->born + HZ) || ipoib_conn_sent(c) ||
+	       (broken && !ipoib_conn_stuck(c));
+}
+
 static void conn_step_live(struct ipoib_conn *c, unsigned long news)
 {
 	bool broken = news & (IPOIB_NEWS_BROKEN | IPOIB_NEWS_REJ |
@@ -775,7 +786,7 @@ static void conn_step_live(struct ipoib_conn *c, unsigned long news)
 	if (broken)
 		conn_count(c, &c->dev->cm.count.broken);
 	/* a peer that grants and takes nothing is asked ever less often */
-	if (time_after(READ_ONCE(c->taken), c->born + HZ))
+	if (lasted && conn_is_good(c, broken))
 		c->hold = 0;
 	WRITE_ONCE(c->again, !broken && (lasted || moved));
 	if (broken || news & IPOIB_NEWS_CLOSED || moved) {
