@@ -202,7 +202,7 @@ static struct ipoib_conn *conn_alloc(struct ipoib_dev *d, bool active,
 	return c;
 }
 
-/* One port does not get more than half of all connections, where they are many */
+/* One port does not get more than half of all, where these are many */
 static u32 conn_share(const struct ipoib_dev *d)
 {
 	u32 half = ipoib_cm_max_passive(d) / 2;
@@ -901,7 +901,10 @@ void ipoib_conn_unlink(struct ipoib_conn *c)
 	ipoib_conn_tell(c, IPOIB_NEWS_PATH);
 }
 
-/* A GID is what the peer says, where to send to is harder to forge.  cm->lock held */
+/*
+ * The GID is what a peer says, the LID is harder to forge: both count.
+ * cm->lock held.
+ */
 static u32 conn_from(const struct list_head *list, const struct ipoib_conn *like)
 {
 	const struct ipoib_conn *c;
