@@ -279,7 +279,7 @@ sendonly_works()
 	grep -A 4 ':f09:909$' "/sys/kernel/debug/ipoib/${T_IF_A}_mcg" | grep -q 'complete: *yes'
 }
 
-# asked ATTR: how often the SA has been asked for it, by the rule that is in force
+# asked: how often the SA has been asked for what the rule in force is about
 asked()
 {
 	sed -n 's/^rule .*hit=\([0-9]*\).*/\1/p' /sys/kernel/debug/vib/sa
@@ -306,7 +306,7 @@ part_unwanted()
 	check "B answers" wait_for 10 ping_b
 }
 
-# parked: packets that wait for a group or path
+# parked: packets that wait for a group
 parked()
 {
 	sed -n 's/^ *queuelen: *//p' "/sys/kernel/debug/ipoib/${T_IF_A}_mcg" | awk '{ sum += $1 } END { print sum }'
